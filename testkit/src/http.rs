@@ -15,19 +15,19 @@ use crate::binary::PATIENCE;
 pub struct Http {
     address: String,
     token: String,
-    room: Room,
+    room: ReceiveBuffer,
 }
 
 /// How much a client holds that it has not read.
 #[derive(Debug, Clone, Copy)]
-enum Room {
+enum ReceiveBuffer {
     Usual,
     Little,
 }
 
 /// What a server answered.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpReply {
     /// The status.
     pub status: u16,
     /// The status line and the headers.
@@ -39,12 +39,16 @@ pub struct Answer {
 impl Http {
     /// A client of the server at this URL, with this token.
     pub fn new(url: &str, token: &str) -> Http {
-        Http { address: url.strip_prefix("http://").unwrap().to_owned(), token: token.to_owned(), room: Room::Usual }
+        Http {
+            address: url.strip_prefix("http://").unwrap().to_owned(),
+            token: token.to_owned(),
+            room: ReceiveBuffer::Usual,
+        }
     }
 
     /// The same client, for which hardly anything waits that it has not read.
     pub fn narrow(&self) -> Http {
-        Http { room: Room::Little, ..self.clone() }
+        Http { room: ReceiveBuffer::Little, ..self.clone() }
     }
 
     /// Where the server listens, without `http://`.
@@ -56,8 +60,8 @@ impl Http {
     #[track_caller]
     pub fn connect(&self) -> TcpStream {
         let stream = match self.room {
-            Room::Usual => TcpStream::connect(&self.address).unwrap(),
-            Room::Little => connect_narrow(&self.address),
+            ReceiveBuffer::Usual => TcpStream::connect(&self.address).unwrap(),
+            ReceiveBuffer::Little => connect_narrow(&self.address),
         };
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
@@ -65,7 +69,7 @@ impl Http {
 
     /// Asks for something, and waits for the answer.
     #[track_caller]
-    pub fn ask(&self, verb: &str, path: &str, body: Option<Value>) -> Answer {
+    pub fn ask(&self, verb: &str, path: &str, body: Option<Value>) -> HttpReply {
         let body = body.map(|body| body.to_string()).unwrap_or_default();
         let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
         let length = body.len();
@@ -82,7 +86,7 @@ impl Http {
 
     /// Sends these bytes and nothing else, and waits until the server closes.
     #[track_caller]
-    pub fn say(&self, request: &str) -> Answer {
+    pub fn say(&self, request: &str) -> HttpReply {
         let mut stream = self.connect();
         // A server that has heard enough closes before it has everything.
         stream.write_all(request.as_bytes()).ok();
@@ -91,7 +95,7 @@ impl Http {
         let heard = String::from_utf8_lossy(&heard);
         let (head, body) = heard.split_once("\r\n\r\n").unwrap_or((&heard, ""));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        Answer { status, head: head.to_owned(), body: body.to_owned() }
+        HttpReply { status, head: head.to_owned(), body: body.to_owned() }
     }
 
     /// The beginning of a request with everything that it needs. The server ends what it has to say by closing.
@@ -102,7 +106,7 @@ impl Http {
 
     /// Watches a stream of events, from after the last one that was seen.
     #[track_caller]
-    pub fn watch(&self, path: &str, last: Option<u64>) -> Watching {
+    pub fn watch(&self, path: &str, last: Option<u64>) -> EventStream {
         let mut stream = self.connect();
         let last = last.map(|last| format!("Last-Event-ID: {last}\r\n")).unwrap_or_default();
         stream.write_all(format!("{}{last}\r\n", self.head("GET", path)).as_bytes()).unwrap();
@@ -112,7 +116,7 @@ impl Http {
             assert_ne!(lines.read_line(&mut head).unwrap(), 0, "{head}");
         }
         assert!(head.contains("200 OK") && head.contains("text/event-stream"), "{head}");
-        Watching { lines }
+        EventStream { lines }
     }
 }
 
@@ -128,7 +132,7 @@ fn connect_narrow(address: &str) -> TcpStream {
     stream
 }
 
-impl Answer {
+impl HttpReply {
     /// The body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
@@ -148,13 +152,13 @@ impl Answer {
 
 /// A stream of events that is watched.
 #[derive(Debug)]
-pub struct Watching {
+pub struct EventStream {
     lines: BufReader<TcpStream>,
 }
 
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct SseEvent {
     /// Its id, if it has one.
     pub id: Option<u64>,
     /// Its name.
@@ -163,10 +167,10 @@ pub struct Told {
     pub data: Value,
 }
 
-impl Watching {
+impl EventStream {
     /// Everything up to the first event that `is_last` says so of, with it.
     #[track_caller]
-    pub fn until(&mut self, is_last: impl Fn(&Told) -> bool) -> Vec<Told> {
+    pub fn until(&mut self, is_last: impl Fn(&SseEvent) -> bool) -> Vec<SseEvent> {
         let mut all = Vec::new();
         loop {
             let told = self.next().unwrap_or_else(|| panic!("the stream ended: {all:#?}"));
@@ -178,11 +182,11 @@ impl Watching {
     }
 }
 
-impl Iterator for Watching {
-    type Item = Told;
+impl Iterator for EventStream {
+    type Item = SseEvent;
 
     /// The next event; none when the stream is over.
-    fn next(&mut self) -> Option<Told> {
+    fn next(&mut self) -> Option<SseEvent> {
         let (mut id, mut name, mut data) = (None, String::new(), Value::Null);
         loop {
             let mut line = String::new();
@@ -195,7 +199,7 @@ impl Iterator for Watching {
                 Some(("data", value)) => data = serde_json::from_str(value).unwrap(),
                 Some(_comment) => {}
                 None if name.is_empty() => {}
-                None => return Some(Told { id, name, data }),
+                None => return Some(SseEvent { id, name, data }),
             }
         }
     }

@@ -14,14 +14,14 @@ use std::process::Command;
 use model::Wire;
 use serde_json::{Value, json};
 
-use crate::server::{ModelServer, Seen};
+use crate::server::{ModelServer, RecordedRequest};
 
 /// Where `cargo xtask test` says that the Python environment is.
 const VARIABLE: &str = "BOSUN_ORACLE";
 
 /// Fails unless the SDKs' types know every part of these requests.
 #[track_caller]
-pub fn check_requests(requests: &[Seen]) {
+pub fn check_requests(requests: &[RecordedRequest]) {
     let mut file = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap();
     for request in requests {
         let wire = match request.wire {

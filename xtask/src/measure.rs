@@ -26,7 +26,7 @@ const EVERY: Duration = Duration::from_millis(20);
 
 /// The medians of many runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Figures {
+pub(crate) struct RunFigures {
     /// From start to end.
     pub(crate) wall: Duration,
     /// Processor time, the system's share included.
@@ -36,7 +36,7 @@ pub(crate) struct Figures {
 }
 
 /// Runs `command` as often as `runs` says, without output, with its own Bosun home and these variables.
-pub(crate) fn measure(command: &[&str], home: &Path, env: &[(&str, String)], runs: usize) -> Result<Figures> {
+pub(crate) fn measure(command: &[&str], home: &Path, env: &[(&str, String)], runs: usize) -> Result<RunFigures> {
     let this = std::env::current_exe().context("cannot find this program")?;
     let mut samples = Vec::with_capacity(runs);
     for _ in 0..runs {
@@ -45,7 +45,7 @@ pub(crate) fn measure(command: &[&str], home: &Path, env: &[(&str, String)], run
         let line = run::output(once.envs(env.iter().map(|(name, value)| (name, value))))?;
         samples.push(parse(&line)?);
     }
-    Ok(Figures {
+    Ok(RunFigures {
         wall: median(samples.iter().map(|sample| sample.wall)).context("no runs")?,
         cpu: median(samples.iter().map(|sample| sample.cpu)).context("no runs")?,
         peak_kib: median(samples.iter().map(|sample| sample.peak_kib)).context("no runs")?,
@@ -86,10 +86,10 @@ fn cpu_micros(usage: &Usage) -> i64 {
     usage.user_time().num_microseconds() + usage.system_time().num_microseconds()
 }
 
-fn parse(line: &str) -> Result<Figures> {
+fn parse(line: &str) -> Result<RunFigures> {
     let value: Value = serde_json::from_str(line).context("a run told nothing")?;
     let field = |name: &str| value[name].as_u64().with_context(|| format!("a run did not tell {name}"));
-    Ok(Figures {
+    Ok(RunFigures {
         wall: Duration::from_micros(field("wall")?),
         cpu: Duration::from_micros(field("cpu")?),
         peak_kib: field("peakKib")?,
@@ -104,9 +104,9 @@ pub(crate) fn median<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
 }
 
 /// The figures as a Markdown table.
-pub(crate) fn table(rows: &[(&str, Figures)]) -> String {
+pub(crate) fn table(rows: &[(&str, RunFigures)]) -> String {
     let mut table = String::from("| what | wall | CPU | peak memory |\n|---|---:|---:|---:|\n");
-    for (what, Figures { wall, cpu, peak_kib }) in rows {
+    for (what, RunFigures { wall, cpu, peak_kib }) in rows {
         let (wall, cpu) = (wall.as_secs_f64() * 1e3, cpu.as_secs_f64() * 1e3);
         let peak = *peak_kib as f64 / 1024.0;
         table.push_str(&format!("| {what} | {wall:.1} ms | {cpu:.1} ms | {peak:.1} MiB |\n"));
@@ -127,8 +127,11 @@ mod tests {
 
     #[test]
     fn figures_print_in_units_people_read() {
-        let figures =
-            Figures { wall: Duration::from_micros(12_340), cpu: Duration::from_micros(900), peak_kib: 10 * 1024 + 512 };
+        let figures = RunFigures {
+            wall: Duration::from_micros(12_340),
+            cpu: Duration::from_micros(900),
+            peak_kib: 10 * 1024 + 512,
+        };
         let expected =
             "| what | wall | CPU | peak memory |\n|---|---:|---:|---:|\n| start-up | 12.3 ms | 0.9 ms | 10.5 MiB |\n";
         assert_eq!(table(&[("start-up", figures)]), expected);
@@ -137,7 +140,7 @@ mod tests {
     #[test]
     fn a_run_is_read_back() {
         let line = json!({ "wall": 7, "cpu": 5, "peakKib": 3 }).to_string();
-        let expected = Figures { wall: Duration::from_micros(7), cpu: Duration::from_micros(5), peak_kib: 3 };
+        let expected = RunFigures { wall: Duration::from_micros(7), cpu: Duration::from_micros(5), peak_kib: 3 };
         assert_eq!(parse(&line).unwrap(), expected);
         assert!(parse("{}").is_err());
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::run::{root, run, target_dir, works};
-use crate::stamp::{self, Stamp};
+use crate::stamp::{self, InstallStamp};
 use crate::venv;
 
 /// The variable that tells tests where they are.
@@ -29,7 +29,7 @@ pub(crate) fn install() -> Result<PathBuf> {
 fn node(place: &Path) -> Result<()> {
     let lists = ["package.json", "package-lock.json"];
     let wanted = lists.iter().map(|list| stamp::read(&source(list))).collect::<Result<String>>()?;
-    let stamp = Stamp { place, wanted };
+    let stamp = InstallStamp { place, wanted };
     if stamp.is_there() && works(Command::new("node").arg("--version")) {
         return Ok(());
     }

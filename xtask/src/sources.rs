@@ -8,14 +8,14 @@ use anyhow::{Context, Result};
 use crate::run;
 
 /// One Rust file.
-pub(crate) struct Source {
+pub(crate) struct SourceFile {
     /// Its path from the root of the repository.
     pub(crate) path: PathBuf,
     /// All of it.
     pub(crate) text: String,
 }
 
-impl Source {
+impl SourceFile {
     /// The crate it belongs to: the folder under `crates`, or `testkit` or `xtask`.
     pub(crate) fn owner(&self) -> &str {
         let mut parts = self.path.iter().filter_map(|part| part.to_str());
@@ -28,7 +28,7 @@ impl Source {
 }
 
 /// Every Rust file of the workspace, by path.
-pub(crate) fn all() -> Result<Vec<Source>> {
+pub(crate) fn all() -> Result<Vec<SourceFile>> {
     let mut found = Vec::new();
     for folder in ["crates", "testkit", "xtask"] {
         walk(&run::root().join(folder), &mut found)?;
@@ -37,7 +37,7 @@ pub(crate) fn all() -> Result<Vec<Source>> {
     Ok(found)
 }
 
-fn walk(folder: &Path, found: &mut Vec<Source>) -> Result<()> {
+fn walk(folder: &Path, found: &mut Vec<SourceFile>) -> Result<()> {
     let unreadable = || format!("cannot read {}", folder.display());
     for entry in fs::read_dir(folder).with_context(unreadable)? {
         let path = entry.with_context(unreadable)?.path();
@@ -46,7 +46,7 @@ fn walk(folder: &Path, found: &mut Vec<Source>) -> Result<()> {
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let path = path.strip_prefix(run::root()).unwrap_or(&path).to_owned();
-            found.push(Source { path, text });
+            found.push(SourceFile { path, text });
         }
     }
     Ok(())
@@ -54,7 +54,7 @@ fn walk(folder: &Path, found: &mut Vec<Source>) -> Result<()> {
 
 /// What a byte of Rust belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ByteKind {
     /// Code, with the quotes of its literals.
     Code,
     /// The inside of a text or character literal.
@@ -64,7 +64,7 @@ pub(crate) enum Part {
 }
 
 /// Blanks everything that does not belong to `kept`; lines stay where they are.
-pub(crate) fn only(source: &str, kept: &[Part]) -> String {
+pub(crate) fn only(source: &str, kept: &[ByteKind]) -> String {
     let bytes = source.as_bytes();
     let mut shown = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -84,18 +84,20 @@ fn is_word(byte: u8) -> bool {
 }
 
 /// The part that begins here, and its length in bytes.
-fn token(rest: &[u8], after_word: bool) -> (Part, usize) {
+fn token(rest: &[u8], after_word: bool) -> (ByteKind, usize) {
     match rest {
-        [b'/', b'/', ..] => (Part::Comment, until(rest, 2, b"\n")),
-        [b'/', b'*', ..] => (Part::Comment, block_comment(rest)),
-        [b'"', ..] => (Part::Literal, quoted(rest)),
-        [b'r', b'"' | b'#', ..] if !after_word => raw(rest).map_or((Part::Code, 1), |length| (Part::Literal, length)),
-        [b'b', b'r', b'"' | b'#', ..] if !after_word => {
-            raw(&rest[1..]).map_or((Part::Code, 2), |length| (Part::Literal, length + 1))
+        [b'/', b'/', ..] => (ByteKind::Comment, until(rest, 2, b"\n")),
+        [b'/', b'*', ..] => (ByteKind::Comment, block_comment(rest)),
+        [b'"', ..] => (ByteKind::Literal, quoted(rest)),
+        [b'r', b'"' | b'#', ..] if !after_word => {
+            raw(rest).map_or((ByteKind::Code, 1), |length| (ByteKind::Literal, length))
         }
-        [b'\'', b'\\', ..] => (Part::Literal, 2 + until(&rest[2..], 1, b"'")),
-        [b'\'', ..] => character(rest).map_or((Part::Code, 1), |length| (Part::Literal, length)),
-        _ => (Part::Code, 1),
+        [b'b', b'r', b'"' | b'#', ..] if !after_word => {
+            raw(&rest[1..]).map_or((ByteKind::Code, 2), |length| (ByteKind::Literal, length + 1))
+        }
+        [b'\'', b'\\', ..] => (ByteKind::Literal, 2 + until(&rest[2..], 1, b"'")),
+        [b'\'', ..] => character(rest).map_or((ByteKind::Code, 1), |length| (ByteKind::Literal, length)),
+        _ => (ByteKind::Code, 1),
     }
 }
 
@@ -159,15 +161,15 @@ mod tests {
     #[test]
     fn code_literals_and_comments_are_told_apart() {
         let source = "let a = \"x // y \\\" z\"; // c 'd\nfn f<'a>(b: &'a u8) {} /* e /* f */ g */ let h = r#\"i \"j\" k\"#; let l = '\\''; let m = '\"'; let n = br#\"o\"p\"#; q";
-        let code: String = only(source, &[Part::Code]).split_whitespace().collect::<Vec<_>>().join(" ");
+        let code: String = only(source, &[ByteKind::Code]).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(code, "let a = ; fn f<'a>(b: &'a u8) {} let h = ; let l = ; let m = ; let n = ; q");
-        let comments: Vec<_> = only(source, &[Part::Comment]).split_whitespace().map(str::to_owned).collect();
+        let comments: Vec<_> = only(source, &[ByteKind::Comment]).split_whitespace().map(str::to_owned).collect();
         assert_eq!(comments.join(" "), "// c 'd /* e /* f */ g */");
     }
 
     #[test]
     fn blanking_keeps_every_line_in_its_place() {
         let source = "a\n/* b\nc */ d\n\"e\nf\" g\n";
-        assert_eq!(only(source, &[Part::Code]).lines().count(), source.lines().count());
+        assert_eq!(only(source, &[ByteKind::Code]).lines().count(), source.lines().count());
     }
 }

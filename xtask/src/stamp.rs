@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// What is wanted in a place.
-pub(crate) struct Stamp<'a> {
+pub(crate) struct InstallStamp<'a> {
     pub(crate) place: &'a Path,
     /// The lists of it, as they are written.
     pub(crate) wanted: String,
 }
 
-impl Stamp<'_> {
+impl InstallStamp<'_> {
     /// Whether exactly this was installed.
     pub(crate) fn is_there(&self) -> bool {
         fs::read_to_string(self.file()).is_ok_and(|installed| installed == self.wanted)
@@ -42,7 +42,7 @@ mod tests {
     fn another_list_is_another_stamp() {
         let place = std::env::temp_dir().join(format!("bosun-stamp-{}", std::process::id()));
         fs::create_dir_all(&place).unwrap();
-        let stamp = |wanted: &str| Stamp { place: &place, wanted: wanted.to_owned() };
+        let stamp = |wanted: &str| InstallStamp { place: &place, wanted: wanted.to_owned() };
         assert!(!stamp("a==1").is_there());
         stamp("a==1").leave().unwrap();
         assert!(stamp("a==1").is_there() && !stamp("a==2").is_there());

@@ -5,12 +5,12 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::run::{cargo, run, works};
-use crate::sources::{self, Part, only};
+use crate::sources::{self, ByteKind, only};
 use crate::{oracle, sdks, web};
 
 /// What runs the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Runner {
+enum TestRunner {
     /// One process per test.
     Nextest,
     /// What every toolchain has; doc tests included.
@@ -23,12 +23,12 @@ pub(crate) fn test() -> Result<()> {
     let start = Instant::now();
     crate::check::check()?;
     println!("check: passed in {:.0?}", start.elapsed());
-    if runner == Runner::Nextest && has_doc_tests()? {
+    if runner == TestRunner::Nextest && has_doc_tests()? {
         run(&mut cargo(&["test", "--workspace", "--doc", "--quiet"]))?;
     }
     let mut tests = match runner {
-        Runner::Nextest => cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]),
-        Runner::Cargo => cargo(&["test", "--workspace", "--no-fail-fast"]),
+        TestRunner::Nextest => cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]),
+        TestRunner::Cargo => cargo(&["test", "--workspace", "--no-fail-fast"]),
     };
     tests.env(oracle::VARIABLE, oracle::install()?).env(sdks::VARIABLE, sdks::install()?);
     run(tests.env(web::VARIABLE, web::install()?))?;
@@ -37,24 +37,24 @@ pub(crate) fn test() -> Result<()> {
 }
 
 /// The better runner if it is here or can be installed.
-fn runner() -> Runner {
+fn runner() -> TestRunner {
     if works(&mut cargo(&["nextest", "--version"])) {
-        return Runner::Nextest;
+        return TestRunner::Nextest;
     }
     println!("test: installing cargo-nextest");
     match run(&mut cargo(&["install", "cargo-nextest", "--locked"])) {
-        Ok(()) => Runner::Nextest,
+        Ok(()) => TestRunner::Nextest,
         Err(error) => {
             eprintln!("test: {error:#}; `cargo test` runs the tests instead");
-            Runner::Cargo
+            TestRunner::Cargo
         }
     }
 }
 
 /// Whether any doc comment has an example; building them all to run none takes a while.
 fn has_doc_tests() -> Result<bool> {
-    let fence = |source: &sources::Source| {
-        only(&source.text, &[Part::Comment]).lines().any(|line| {
+    let fence = |source: &sources::SourceFile| {
+        only(&source.text, &[ByteKind::Comment]).lines().any(|line| {
             let line = line.trim_start();
             line.starts_with("/// ```") || line.starts_with("//! ```")
         })

@@ -6,12 +6,12 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::run::{run, works};
-use crate::stamp::{self, Stamp};
+use crate::stamp::{self, InstallStamp};
 
 /// Makes an environment with the packages of a list, unless it is there with the same ones. `what` is what people are
 /// told is being installed.
 pub(crate) fn install(place: &Path, list: &Path, what: &str) -> Result<()> {
-    let stamp = Stamp { place, wanted: stamp::read(list)? };
+    let stamp = InstallStamp { place, wanted: stamp::read(list)? };
     let python = place.join("bin/python");
     if stamp.is_there() && works(Command::new(&python).arg("--version")) {
         return Ok(());

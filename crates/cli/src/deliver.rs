@@ -44,7 +44,7 @@ pub(crate) async fn deliver(home: &Home, id: SessionId, command: &Command) -> Re
 
 /// The living process that runs a session.
 pub(crate) fn live_owner(reader: &Reader) -> Result<Option<u32>, StoreError> {
-    Ok(reader.lease()?.map(|(_, owner)| owner).filter(host::Owner::is_alive).map(|owner| owner.pid))
+    Ok(reader.lease()?.map(|(_, owner)| owner).filter(host::ProcessIdentity::is_alive).map(|owner| owner.pid))
 }
 
 /// Calls a method of the process that runs a session.

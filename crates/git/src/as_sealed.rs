@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use host::Moment;
+use host::FileMoment;
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
@@ -14,23 +14,23 @@ use crate::{Commit, Git, GitError, verify};
 
 /// What is needed to see later that nothing changed since everything was sealed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct SealedState {
     /// When sealing began to look at the files.
-    since: Moment,
+    since: FileMoment,
     /// What could be told of the checkout's own index without reading it.
     index: String,
 }
 
 impl Checkout {
     /// What is there to be sealed; nothing if there is no index. What changes from now on is seen later.
-    pub(crate) fn seen(&self) -> Result<Option<Seen>, GitError> {
+    pub(crate) fn seen(&self) -> Result<Option<SealedState>, GitError> {
         let mark = self.root.join(format!("{}.mark", self.record.id.task));
         let written = fs::write(&mark, "").and_then(|()| fs::metadata(&mark)).and_then(|found| {
             fs::remove_file(&mark)?;
-            Ok(Moment::of(&found))
+            Ok(FileMoment::of(&found))
         });
         let since = written.map_err(GitError::file(&mark))?;
-        Ok(self.own_index().map(|index| Seen { since, index }))
+        Ok(self.own_index().map(|index| SealedState { since, index }))
     }
 
     fn own_index(&self) -> Option<String> {
@@ -53,7 +53,7 @@ impl Checkout {
         Ok(stands_on(&outer, sealed, &parent).await? && self.is_untouched(seen.since.clone()).await?)
     }
 
-    async fn is_untouched(&self, since: Moment) -> Result<bool, GitError> {
+    async fn is_untouched(&self, since: FileMoment) -> Result<bool, GitError> {
         let path = self.path.clone();
         let looked = tokio::task::spawn_blocking(move || host::is_untouched(&path, OsStr::new(".git"), &since)).await;
         looked.unwrap_or_else(|stopped| Err(io::Error::other(stopped))).map_err(GitError::file(&self.path))

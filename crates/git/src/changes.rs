@@ -22,21 +22,21 @@ impl Blob {
 
 /// A path that two commits have different things at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct PathChange {
     pub(crate) path: PathBuf,
     pub(crate) old: Option<Blob>,
     pub(crate) new: Option<Blob>,
 }
 
 /// The files in which two commits differ.
-pub(crate) async fn between(git: &Git, from: &Commit, to: &Commit) -> Result<Vec<Change>, GitError> {
+pub(crate) async fn between(git: &Git, from: &Commit, to: &Commit) -> Result<Vec<PathChange>, GitError> {
     let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from.as_str(), to.as_str()];
     let said = git.done(&args, &[]).await?;
     read(&said.out).ok_or_else(|| git.odd("diff-tree", &said.text()))
 }
 
 /// Reads lines like `:100644 100755 OLD NEW M`, each followed by a path.
-fn read(out: &[u8]) -> Option<Vec<Change>> {
+fn read(out: &[u8]) -> Option<Vec<PathChange>> {
     let mut fields = out.split(|byte| *byte == 0);
     let mut changes = Vec::new();
     while let Some(head) = fields.next().filter(|head| !head.is_empty()) {
@@ -46,7 +46,7 @@ fn read(out: &[u8]) -> Option<Vec<Change>> {
         let (old_id, new_id) = (words.next()?, words.next()?);
         let blob = |mode: String, id| (mode != "000000").then_some(Blob { mode, id });
         let path = Path::new(OsStr::from_bytes(fields.next()?)).to_owned();
-        changes.push(Change { path, old: blob(old, old_id), new: blob(new, new_id) });
+        changes.push(PathChange { path, old: blob(old, old_id), new: blob(new, new_id) });
     }
     Some(changes)
 }

@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use crate::record::Record;
-use crate::{CheckoutId, Commit, Git, GitError, Repository, furnish};
+use crate::record::CheckoutRecord;
+use crate::{CheckoutId, Commit, Git, GitError, Repository, populate};
 
 /// A checkout of a task's own.
 #[derive(Debug, Clone)]
@@ -15,12 +15,12 @@ pub struct Checkout {
     pub(crate) git: Git,
     pub(crate) root: PathBuf,
     pub(crate) path: PathBuf,
-    pub(crate) record: Record,
+    pub(crate) record: CheckoutRecord,
 }
 
 /// What checkout to make.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct CheckoutRequest {
     /// Whose it is.
     pub id: CheckoutId,
     /// What people call the task; its branch is named after it.
@@ -34,17 +34,21 @@ pub struct Order {
 impl Checkout {
     /// Makes a checkout in `root`, the folder of the session's checkouts, and looks whether it is one. What is begun and
     /// does not succeed is removed again.
-    pub async fn make(repository: &Repository, root: &Path, order: Order) -> Result<Checkout, GitError> {
+    pub async fn make(repository: &Repository, root: &Path, order: CheckoutRequest) -> Result<Checkout, GitError> {
         let checkout = Checkout::begin(repository, root, order).await?;
         let filled = checkout.fill(repository).await;
         checkout.or_undone(filled)
     }
 
     /// The same without files.
-    pub(crate) async fn make_empty(repository: &Repository, root: &Path, order: Order) -> Result<Checkout, GitError> {
+    pub(crate) async fn make_empty(
+        repository: &Repository,
+        root: &Path,
+        order: CheckoutRequest,
+    ) -> Result<Checkout, GitError> {
         let checkout = Checkout::begin(repository, root, order).await?;
         let founded = match checkout.record.write(&checkout.root) {
-            Ok(()) => furnish::found(&checkout, repository).await,
+            Ok(()) => populate::init_repository(&checkout, repository).await,
             Err(error) => Err(error),
         };
         checkout.or_undone(founded)
@@ -60,8 +64,8 @@ impl Checkout {
         }
     }
 
-    async fn begin(repository: &Repository, root: &Path, order: Order) -> Result<Checkout, GitError> {
-        let Order { id, name, title, base } = order;
+    async fn begin(repository: &Repository, root: &Path, order: CheckoutRequest) -> Result<Checkout, GitError> {
+        let CheckoutRequest { id, name, title, base } = order;
         let path = root.join(id.task.to_string());
         if root.canonicalize().map_err(GitError::file(root))? != root {
             return Err(GitError::Unfit {
@@ -75,31 +79,31 @@ impl Checkout {
             io::ErrorKind::AlreadyExists => GitError::Taken(path.clone()),
             _ => GitError::file(&path)(error),
         })?;
-        Ok(Checkout::leftover(repository, root, Order { id, name, title, base }))
+        Ok(Checkout::leftover(repository, root, CheckoutRequest { id, name, title, base }))
     }
 
     /// What an earlier try at an order may have left in its place, for the trash.
-    pub fn leftover(repository: &Repository, root: &Path, order: Order) -> Checkout {
-        let Order { id, name, title, base } = order;
+    pub fn leftover(repository: &Repository, root: &Path, order: CheckoutRequest) -> Checkout {
+        let CheckoutRequest { id, name, title, base } = order;
         let (top, common) = (repository.top().to_owned(), repository.common().to_owned());
         Checkout::of(
             repository.git(),
             root,
-            Record { id, name, title, repository: top, common, base, sealed: None, seen: None },
+            CheckoutRecord { id, name, title, repository: top, common, base, sealed: None, seen: None },
         )
     }
 
     /// A checkout that was made before, if it is still there and what it says it is.
     pub async fn open(git: &Git, root: &Path, id: CheckoutId) -> Result<Checkout, GitError> {
-        let checkout = Checkout::of(git, root, Record::read(root, id)?);
+        let checkout = Checkout::of(git, root, CheckoutRecord::read(root, id)?);
         checkout.verify_ours().await?;
         Ok(checkout)
     }
 
-    pub(crate) fn of(git: &Git, root: &Path, record: Record) -> Checkout {
+    pub(crate) fn of(git: &Git, root: &Path, record: CheckoutRecord) -> Checkout {
         let path = root.join(record.id.task.to_string());
         // Without a repository of its own in it, git must not find one above it.
-        let git = git.at(&path).with("GIT_CEILING_DIRECTORIES", root).wary();
+        let git = git.at(&path).with("GIT_CEILING_DIRECTORIES", root).untrusting();
         Checkout { git, root: root.to_owned(), path, record }
     }
 
@@ -158,7 +162,7 @@ impl Checkout {
 
     async fn fill(&self, repository: &Repository) -> Result<(), GitError> {
         self.record.write(&self.root)?;
-        furnish::furnish(self, repository).await?;
+        populate::populate(self, repository).await?;
         self.verify_fresh().await
     }
 

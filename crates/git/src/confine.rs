@@ -18,7 +18,7 @@ const MERGE: &str = "git merge-file --diff3 --marker-size=%L -L %X -L %S -L %Y %
 
 /// What a filter whose program does not run means for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unfiltered {
+pub(crate) enum MissingFilter {
     /// It is an error if the repository requires the filter.
     Refused,
     /// The file is taken as it is.
@@ -27,35 +27,35 @@ pub(crate) enum Unfiltered {
 
 /// A git that runs no program which only its repository names.
 #[derive(Debug)]
-pub(crate) struct Confined {
+pub(crate) struct ConfinedGit {
     pub(crate) git: Git,
     /// Filters that change files on their way into the work tree, and are not run.
     pub(crate) filters: BTreeSet<OsString>,
 }
 
 /// The same git, kept from running what only its repository names.
-pub(crate) async fn confine(git: Git, unfiltered: Unfiltered) -> Result<Confined, GitError> {
+pub(crate) async fn confine(git: Git, unfiltered: MissingFilter) -> Result<ConfinedGit, GitError> {
     let said = git.done(&["config", "--list", "--includes", "--show-scope", "-z"], &[]).await?;
-    let own: Vec<Setting> = read(&said.out).collect();
-    let lends_transport = own.iter().any(Setting::names_transport);
+    let own: Vec<RepositorySetting> = read(&said.out).collect();
+    let lends_transport = own.iter().any(RepositorySetting::names_transport);
     let mut filters = BTreeSet::new();
     let mut confined = git;
     for setting in &own {
         match setting.kind() {
-            Kind::Filter { name, .. } if lends_transport || !is_known(&setting.value) => {
+            SettingKind::Filter { name, .. } if lends_transport || !is_known(&setting.value) => {
                 for key in ["clean", "smudge", "process"] {
                     confined = confined.set(key_of("filter", name, key), "");
                 }
-                if unfiltered == Unfiltered::Plain {
+                if unfiltered == MissingFilter::Plain {
                     confined = confined.set(key_of("filter", name, "required"), "false");
                 }
             }
-            Kind::Driver { .. } if setting.value == b"true" => {}
-            Kind::Driver { name } => confined = confined.set(key_of("merge", name, "driver"), MERGE),
-            Kind::Conversion { name } => confined = confined.set(key_of("diff", name, "textconv"), "cat"),
-            Kind::Filter { .. } | Kind::Other => {}
+            SettingKind::Driver { .. } if setting.value == b"true" => {}
+            SettingKind::Driver { name } => confined = confined.set(key_of("merge", name, "driver"), MERGE),
+            SettingKind::Conversion { name } => confined = confined.set(key_of("diff", name, "textconv"), "cat"),
+            SettingKind::Filter { .. } | SettingKind::Other => {}
         }
-        if let Kind::Filter { name, smudges: true } = setting.kind()
+        if let SettingKind::Filter { name, smudges: true } = setting.kind()
             && (lends_transport || !is_known(&setting.value))
             && setting.value != b"cat"
         {
@@ -63,27 +63,27 @@ pub(crate) async fn confine(git: Git, unfiltered: Unfiltered) -> Result<Confined
         }
     }
     // What is missing in it would be fetched by those programs.
-    let git = if lends_transport { confined.wary() } else { confined };
-    Ok(Confined { git, filters })
+    let git = if lends_transport { confined.untrusting() } else { confined };
+    Ok(ConfinedGit { git, filters })
 }
 
 /// A setting of a repository's own.
 #[derive(Debug, PartialEq, Eq)]
-struct Setting {
+struct RepositorySetting {
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
 /// What a setting is about.
 #[derive(Debug, PartialEq, Eq)]
-enum Kind<'a> {
+enum SettingKind<'a> {
     Filter { name: &'a [u8], smudges: bool },
     Driver { name: &'a [u8] },
     Conversion { name: &'a [u8] },
     Other,
 }
 
-impl Setting {
+impl RepositorySetting {
     /// The section, what stands between, and the name; git has put section and name into small letters.
     fn parts(&self) -> (&[u8], &[u8], &[u8]) {
         let first = self.key.iter().position(|byte| *byte == b'.').unwrap_or(self.key.len());
@@ -92,13 +92,13 @@ impl Setting {
         (&self.key[..first], between, self.key.get(last + 1..).unwrap_or_default())
     }
 
-    fn kind(&self) -> Kind<'_> {
+    fn kind(&self) -> SettingKind<'_> {
         match self.parts() {
-            (b"filter", name, b"clean") => Kind::Filter { name, smudges: false },
-            (b"filter", name, b"smudge" | b"process") => Kind::Filter { name, smudges: true },
-            (b"merge", name, b"driver") => Kind::Driver { name },
-            (b"diff", name, b"textconv") => Kind::Conversion { name },
-            _ => Kind::Other,
+            (b"filter", name, b"clean") => SettingKind::Filter { name, smudges: false },
+            (b"filter", name, b"smudge" | b"process") => SettingKind::Filter { name, smudges: true },
+            (b"merge", name, b"driver") => SettingKind::Driver { name },
+            (b"diff", name, b"textconv") => SettingKind::Conversion { name },
+            _ => SettingKind::Other,
         }
     }
 
@@ -117,13 +117,13 @@ impl Setting {
 }
 
 /// Reads what is set by the repository: a scope, then a key with its value.
-fn read(out: &[u8]) -> impl Iterator<Item = Setting> {
+fn read(out: &[u8]) -> impl Iterator<Item = RepositorySetting> {
     let mut fields = out.split(|byte| *byte == 0);
     let entries = std::iter::from_fn(move || Some((fields.next()?, fields.next()?)));
     entries.filter(|(scope, _)| !matches!(*scope, b"system" | b"global" | b"command")).map(|(_, entry)| {
         let end = entry.iter().position(|byte| *byte == b'\n');
         let (key, value) = end.map_or((entry, &[][..]), |end| (&entry[..end], &entry[end + 1..]));
-        Setting { key: key.to_vec(), value: value.to_vec() }
+        RepositorySetting { key: key.to_vec(), value: value.to_vec() }
     })
 }
 
@@ -142,7 +142,7 @@ fn is_known(command: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn settings(entries: &[(&str, &str)]) -> Vec<Setting> {
+    fn settings(entries: &[(&str, &str)]) -> Vec<RepositorySetting> {
         let text: String = entries.iter().map(|(scope, entry)| format!("{scope}\0{entry}\0")).collect();
         read(text.as_bytes()).collect()
     }
@@ -156,11 +156,11 @@ mod tests {
             ("worktree", "filter.d.process\ngit-lfs; ./d"),
             ("local", "filter.f.clean"),
         ]);
-        let kinds: Vec<Kind<'_>> = all.iter().map(Setting::kind).collect();
+        let kinds: Vec<SettingKind<'_>> = all.iter().map(RepositorySetting::kind).collect();
         let expected = [
-            Kind::Filter { name: b"b.c=d", smudges: true },
-            Kind::Filter { name: b"d", smudges: true },
-            Kind::Filter { name: b"f", smudges: false },
+            SettingKind::Filter { name: b"b.c=d", smudges: true },
+            SettingKind::Filter { name: b"d", smudges: true },
+            SettingKind::Filter { name: b"f", smudges: false },
         ];
         assert_eq!(kinds, expected);
         assert!(is_known(b"git-lfs clean -- %f") && is_known(b"\"git-crypt\" clean"));

@@ -13,13 +13,13 @@ pub struct Signature {
 
 /// What a new commit is made of.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Draft<'a> {
+pub(crate) struct CommitDraft<'a> {
     pub(crate) tree: &'a str,
     pub(crate) parents: &'a [&'a Commit],
     pub(crate) message: &'a str,
 }
 
-impl Draft<'_> {
+impl CommitDraft<'_> {
     /// Makes the commit. It is as old as the youngest of its parents, so that the same draft is always the same commit.
     pub(crate) async fn commit(self, git: &Git, by: &Signature) -> Result<Commit, GitError> {
         let date = format!("@{} +0000", self.age(git).await?);

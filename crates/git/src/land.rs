@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::changes::{self, Change};
+use crate::changes::{self, PathChange};
 use crate::draft::holds;
-use crate::mover::{Mover, Unmoved};
+use crate::move_files::{FileMover, MoveError};
 use crate::obstacles::obstacles;
-use crate::staging::Staging;
+use crate::staging::StagingIndex;
 use crate::swap::Swap;
-use crate::{Commit, Git, GitError, Outset, Repository, Scratch};
+use crate::{BaseCommit, Commit, Git, GitError, Repository, ScratchCheckout};
 
 /// Most files that are named.
 const NAMED: usize = 20;
@@ -24,20 +24,20 @@ const BUSY: [(&str, &str); 4] = [
 
 /// A result that the user's branch is to move to.
 #[derive(Debug)]
-pub struct Landing<'a> {
+pub struct LandRequest<'a> {
     /// What it was built on.
-    pub outset: &'a Outset,
+    pub outset: &'a BaseCommit,
     /// The result, built on the outset's HEAD.
     pub tip: &'a Commit,
     /// A checkout for what must not be seen in the repository.
-    pub scratch: &'a Scratch,
+    pub scratch: &'a ScratchCheckout,
     /// The ref that tells, while the branch is moved, where to.
     pub mark: &'a str,
 }
 
 /// What became of a landing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Landed {
+pub enum LandOutcome {
     /// The branch has moved.
     Moved {
         /// Where it was.
@@ -115,16 +115,16 @@ pub enum LandError {
     },
 }
 
-impl Landing<'_> {
+impl LandRequest<'_> {
     /// Moves branch, index and work tree. What a crash breaks off, the next landing of the same result finishes.
-    pub async fn land(&self, git: &Git) -> Result<Landed, LandError> {
+    pub async fn land(&self, git: &Git) -> Result<LandOutcome, LandError> {
         let repository = Repository::find(git).await?;
         let git = repository.git();
         self.expect_idle(git).await?;
-        let now = Outset::now(git).await?;
+        let now = BaseCommit::now(git).await?;
         if holds(git, &now.head, self.tip).await? {
             self.unmark(git).await?;
-            return Ok(Landed::Held);
+            return Ok(LandOutcome::Held);
         }
         self.expect_same_place(git, &now).await?;
         let changes = changes::between(git, &now.head, self.tip).await?;
@@ -145,7 +145,7 @@ impl Landing<'_> {
         if result.is_err() {
             swap.discard();
         }
-        result.map(|()| Landed::Moved { from: now.head })
+        result.map(|()| LandOutcome::Moved { from: now.head })
     }
 
     async fn expect_idle(&self, git: &Git) -> Result<(), LandError> {
@@ -157,8 +157,9 @@ impl Landing<'_> {
         Ok(())
     }
 
-    async fn expect_same_place(&self, git: &Git, now: &Outset) -> Result<(), LandError> {
-        let name = |outset: &Outset| outset.branch.clone().unwrap_or_else(|| format!("{} itself", short(&outset.head)));
+    async fn expect_same_place(&self, git: &Git, now: &BaseCommit) -> Result<(), LandError> {
+        let name =
+            |outset: &BaseCommit| outset.branch.clone().unwrap_or_else(|| format!("{} itself", short(&outset.head)));
         if now.branch != self.outset.branch || now.branch.is_none() && now.head != self.outset.head {
             return Err(LandError::Elsewhere { was: name(self.outset), is: name(now) });
         }
@@ -187,17 +188,19 @@ impl Landing<'_> {
         let repository = Repository::find(git).await?;
         let index = repository.git().text(&["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
         let aside = self.scratch.aside(repository.git());
-        let staging = Staging::merged(aside, Path::new(&index), &self.scratch.index(), &self.outset.head).await?;
+        let staging = StagingIndex::merged(aside, Path::new(&index), &self.scratch.index(), &self.outset.head).await?;
         staging.stage_all(repository.top()).await?;
         staging.tree().await
     }
 
     /// What an earlier landing that was broken off did not come to, unless somebody has changed the files since.
-    async fn still_to_do(&self, git: &Git, changes: Vec<Change>) -> Result<Vec<Change>, LandError> {
+    async fn still_to_do(&self, git: &Git, changes: Vec<PathChange>) -> Result<Vec<PathChange>, LandError> {
         let index = self.scratch.index();
-        let (old, new) =
-            (Side::Old.unlike(git, &index, &changes).await?, Side::New.unlike(git, &index, &changes).await?);
-        let is_strange = |change: &&Change| old.contains(&change.path) && new.contains(&change.path);
+        let (old, new) = (
+            LandingSide::Old.unlike(git, &index, &changes).await?,
+            LandingSide::New.unlike(git, &index, &changes).await?,
+        );
+        let is_strange = |change: &&PathChange| old.contains(&change.path) && new.contains(&change.path);
         let strange = names(changes.iter().filter(is_strange).map(|change| change.path.as_path()));
         if !strange.is_empty() {
             return Err(LandError::Torn { tip: self.tip.clone(), files: strange });
@@ -206,13 +209,13 @@ impl Landing<'_> {
     }
 
     /// Nothing that is not committed is where the result has a file.
-    fn expect_free(&self, top: &Path, changes: &[Change]) -> Result<(), LandError> {
+    fn expect_free(&self, top: &Path, changes: &[PathChange]) -> Result<(), LandError> {
         let found = obstacles(top, changes);
         if found.is_empty() { Ok(()) } else { Err(LandError::InTheWay(names(found.iter().map(PathBuf::as_path)))) }
     }
 
     /// No file of the result needs a filter that is not run here.
-    async fn expect_unfiltered(&self, repository: &Repository, changes: &[Change]) -> Result<(), LandError> {
+    async fn expect_unfiltered(&self, repository: &Repository, changes: &[PathChange]) -> Result<(), LandError> {
         let new = changes.iter().filter(|change| change.new.is_some()).map(|change| change.path.as_path());
         match repository.unfiltered(self.tip, new).await? {
             Some((filter, files)) => Err(LandError::Filtered { filter, files }),
@@ -226,14 +229,14 @@ impl Landing<'_> {
         repository: &Repository,
         swap: &Swap,
         from: &Commit,
-        changes: Vec<Change>,
-    ) -> Result<Mover, LandError> {
+        changes: Vec<PathChange>,
+    ) -> Result<FileMover, LandError> {
         let git = repository.git();
         let (top, aside, all) = (repository.top().to_owned(), swap.aside().to_owned(), changes.clone());
-        let look = move || Mover::look(top, aside, all);
+        let look = move || FileMover::look(top, aside, all);
         let mover = blocking(look).await?.map_err(GitError::file(repository.top()))?;
         // After the look: whatever is changed from here on, the mover notices.
-        let unlike = Side::Old.unlike(git, &self.scratch.index(), &changes).await?;
+        let unlike = LandingSide::Old.unlike(git, &self.scratch.index(), &changes).await?;
         if !unlike.is_empty() {
             return Err(LandError::Unclean(names(unlike.iter().map(PathBuf::as_path))));
         }
@@ -249,9 +252,9 @@ impl Landing<'_> {
     }
 
     /// Moves the index and then the branch, unless one of them is not what it was: then everything goes back.
-    async fn commit(&self, git: &Git, swap: &Swap, mover: Mover, from: &Commit) -> Result<(), LandError> {
+    async fn commit(&self, git: &Git, swap: &Swap, mover: FileMover, from: &Commit) -> Result<(), LandError> {
         let written = mover.written_since();
-        let saved = if written.is_empty() { Ok(()) } else { Err(Unmoved::Saved(written)) };
+        let saved = if written.is_empty() { Ok(()) } else { Err(MoveError::Saved(written)) };
         let mover = self.or_back(git, mover, saved).await?;
         if let Err(error) = swap.install(git).await {
             return Err(self.back(git, mover, error).await);
@@ -267,20 +270,20 @@ impl Landing<'_> {
         Ok(())
     }
 
-    async fn or_back(&self, git: &Git, mover: Mover, moved: Result<(), Unmoved>) -> Result<Mover, LandError> {
+    async fn or_back(&self, git: &Git, mover: FileMover, moved: Result<(), MoveError>) -> Result<FileMover, LandError> {
         let error = match moved {
             Ok(()) => return Ok(mover),
-            Err(Unmoved::Saved(paths)) => LandError::Saved(names(paths.iter().map(PathBuf::as_path))),
-            Err(Unmoved::File(path, error)) => GitError::file(path)(error).into(),
+            Err(MoveError::Saved(paths)) => LandError::Saved(names(paths.iter().map(PathBuf::as_path))),
+            Err(MoveError::File(path, error)) => GitError::file(path)(error).into(),
         };
         Err(self.back(git, mover, error).await)
     }
 
     /// Puts every file back and says why.
-    async fn back(&self, git: &Git, mut mover: Mover, error: LandError) -> LandError {
-        let undone = blocking(move || match mover.undo(Unmoved::Saved(Vec::new())) {
-            Unmoved::Saved(stuck) => stuck,
-            Unmoved::File(path, _) => vec![path],
+    async fn back(&self, git: &Git, mut mover: FileMover, error: LandError) -> LandError {
+        let undone = blocking(move || match mover.undo(MoveError::Saved(Vec::new())) {
+            MoveError::Saved(stuck) => stuck,
+            MoveError::File(path, _) => vec![path],
         });
         match (undone.await, self.unmark(git).await, error) {
             (Ok(stuck), Ok(()), LandError::Saved(mut files)) => {
@@ -305,17 +308,17 @@ impl Landing<'_> {
 
 /// One of the two commits that a landing moves between.
 #[derive(Debug, Clone, Copy)]
-enum Side {
+enum LandingSide {
     Old,
     New,
 }
 
-impl Side {
+impl LandingSide {
     /// The changed files that are not as this side has them. Where it has none, only an empty place is as it should be.
-    async fn unlike(self, git: &Git, index: &Path, changes: &[Change]) -> Result<BTreeSet<PathBuf>, GitError> {
-        let blob = |change: &'_ Change| match self {
-            Side::Old => change.old.clone(),
-            Side::New => change.new.clone(),
+    async fn unlike(self, git: &Git, index: &Path, changes: &[PathChange]) -> Result<BTreeSet<PathBuf>, GitError> {
+        let blob = |change: &'_ PathChange| match self {
+            LandingSide::Old => change.old.clone(),
+            LandingSide::New => change.new.clone(),
         };
         let blobs: Vec<(PathBuf, Option<changes::Blob>)> =
             changes.iter().map(|change| (change.path.clone(), blob(change))).collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use host::Owner;
+use host::ProcessIdentity;
 use serde::{Deserialize, Serialize};
 
 use crate::record::put;
@@ -16,39 +16,42 @@ const MOST: u64 = 4 << 10;
 /// A process's claim on a checkout, for all its tasks. Dropping it gives the checkout free, and so does dying.
 #[derive(Debug)]
 #[must_use = "the checkout is free when this is dropped"]
-pub struct Lease {
+pub struct CheckoutLease {
     path: PathBuf,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Claim {
+struct LeaseClaim {
     boot: String,
     pid: u32,
     started: u64,
 }
 
-impl Lease {
+impl CheckoutLease {
     /// Claims a checkout in `root`, the folder of its session, for this process.
-    pub fn take(root: &Path, id: CheckoutId) -> Result<Lease, GitError> {
+    pub fn take(root: &Path, id: CheckoutId) -> Result<CheckoutLease, GitError> {
         let path = id.lease(root);
-        let own = Owner::current().map_err(|error| GitError::File { path: path.clone(), said: error.to_string() })?.pid;
+        let own = ProcessIdentity::current()
+            .map_err(|error| GitError::File { path: path.clone(), said: error.to_string() })?
+            .pid;
         if let Some(other) = holder(root, id).filter(|other| *other != own) {
             return Err(GitError::InUse { path: root.join(id.task.to_string()), pid: other });
         }
         claim(&path)?;
-        Ok(Lease { path })
+        Ok(CheckoutLease { path })
     }
 }
 
 /// Writes down that this process uses what is beside this file.
 pub(crate) fn claim(path: &Path) -> Result<(), GitError> {
     let failed = |said: String| GitError::File { path: path.to_owned(), said };
-    let Owner { boot, pid, started } = Owner::current().map_err(|error| failed(error.to_string()))?;
-    let claim = serde_json::to_vec(&Claim { boot, pid, started }).map_err(|error| failed(error.to_string()))?;
+    let ProcessIdentity { boot, pid, started } =
+        ProcessIdentity::current().map_err(|error| failed(error.to_string()))?;
+    let claim = serde_json::to_vec(&LeaseClaim { boot, pid, started }).map_err(|error| failed(error.to_string()))?;
     put(path, &claim)
 }
 
-impl Drop for Lease {
+impl Drop for CheckoutLease {
     fn drop(&mut self) {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -69,8 +72,8 @@ pub(crate) fn holder(root: &Path, id: CheckoutId) -> Option<u32> {
 pub(crate) fn claimant(root: &Path, name: &Path) -> Option<u32> {
     match host::read_below(root, name, MOST) {
         Ok(None) => None,
-        Ok(Some(bytes)) => match serde_json::from_slice::<Claim>(&bytes) {
-            Ok(Claim { boot, pid, started }) => Owner { boot, pid, started }.is_alive().then_some(pid),
+        Ok(Some(bytes)) => match serde_json::from_slice::<LeaseClaim>(&bytes) {
+            Ok(LeaseClaim { boot, pid, started }) => ProcessIdentity { boot, pid, started }.is_alive().then_some(pid),
             Err(_torn) => Some(0),
         },
         Err(_unreadable) => Some(0),

@@ -1,13 +1,13 @@
 //! Commits merged without a work tree. The same commits in the same order give the same merge, byte for byte.
 
 use crate::commit::subject;
-use crate::draft::{Draft, holds};
-use crate::trial::{Trial, Try};
+use crate::draft::{CommitDraft, holds};
+use crate::trial::{TrialMerge, TrialResult};
 use crate::{Commit, Git, GitError, Signature};
 
 /// What somebody brought, to be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct MergePart {
     /// What people call it.
     pub name: String,
     /// What it is, in a line; may be empty.
@@ -18,20 +18,20 @@ pub struct Part {
 
 /// What became of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merged {
+pub enum MergeOutcome {
     /// A commit that holds everything.
     Whole(Commit),
     /// Both sides changed the same place.
-    Conflict(Box<Conflict>),
+    Conflict(Box<MergeConflict>),
 }
 
 /// A merge that git could not finish.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct MergeConflict {
     /// What was merged before.
     pub tip: Commit,
     /// What does not fit it.
-    pub part: Part,
+    pub part: MergePart,
     /// The files that both changed.
     pub files: Vec<String>,
     /// What git says of it, one thing a line.
@@ -42,7 +42,7 @@ pub struct Conflict {
 
 /// What became of a conflict that somebody worked on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolved {
+pub enum ResolveOutcome {
     /// The commit of the merge.
     Whole(Commit),
     /// These files still have marks.
@@ -50,49 +50,55 @@ pub enum Resolved {
 }
 
 /// Merges parts one after the other, on top of `base`.
-pub async fn join(git: &Git, base: &Commit, parts: &[Part], by: &Signature) -> Result<Merged, GitError> {
+pub async fn join(git: &Git, base: &Commit, parts: &[MergePart], by: &Signature) -> Result<MergeOutcome, GitError> {
     let mut tip = base.clone();
     for part in parts {
         match merge(git, &tip, part, by).await? {
-            Merged::Whole(next) => tip = next,
-            conflict @ Merged::Conflict(_) => return Ok(conflict),
+            MergeOutcome::Whole(next) => tip = next,
+            conflict @ MergeOutcome::Conflict(_) => return Ok(conflict),
         }
     }
-    Ok(Merged::Whole(tip))
+    Ok(MergeOutcome::Whole(tip))
 }
 
 /// Merges one part. What is there already changes nothing, and what was built on the tip needs no commit of its own.
-pub async fn merge(git: &Git, tip: &Commit, part: &Part, by: &Signature) -> Result<Merged, GitError> {
+pub async fn merge(git: &Git, tip: &Commit, part: &MergePart, by: &Signature) -> Result<MergeOutcome, GitError> {
     if holds(git, tip, &part.commit).await? {
-        return Ok(Merged::Whole(tip.clone()));
+        return Ok(MergeOutcome::Whole(tip.clone()));
     }
     if holds(git, &part.commit, tip).await? {
-        return Ok(Merged::Whole(part.commit.clone()));
+        return Ok(MergeOutcome::Whole(part.commit.clone()));
     }
-    let Trial { tree, end } = Try { base: None, ours: tip, theirs: &part.commit }.run(git).await?;
+    let TrialResult { tree, end } = TrialMerge { base: None, ours: tip, theirs: &part.commit }.run(git).await?;
     match end {
         None => {
-            let draft = Draft { tree: &tree, parents: &[tip, &part.commit], message: &message(part) };
-            Ok(Merged::Whole(draft.commit(git, by).await?))
+            let draft = CommitDraft { tree: &tree, parents: &[tip, &part.commit], message: &message(part) };
+            Ok(MergeOutcome::Whole(draft.commit(git, by).await?))
         }
         Some(clash) => {
             let (files, words) = (clash.files, clash.words);
-            Ok(Merged::Conflict(Box::new(Conflict { tip: tip.clone(), part: part.clone(), files, words, tree })))
+            Ok(MergeOutcome::Conflict(Box::new(MergeConflict {
+                tip: tip.clone(),
+                part: part.clone(),
+                files,
+                words,
+                tree,
+            })))
         }
     }
 }
 
-impl Conflict {
+impl MergeConflict {
     /// A commit to begin with for whoever is to resolve it: the files have marks where both sides differ, named by the
     /// ids of the two commits.
     pub async fn begun(&self, git: &Git, by: &Signature) -> Result<Commit, GitError> {
         let message = format!("Begin to merge {}", self.part.name);
-        let draft = Draft { tree: &self.tree, parents: &[&self.tip, &self.part.commit], message: &message };
+        let draft = CommitDraft { tree: &self.tree, parents: &[&self.tip, &self.part.commit], message: &message };
         draft.commit(git, by).await
     }
 
     /// Takes the tree of a commit for the merge, if no mark is left in it.
-    pub async fn resolve(&self, git: &Git, done: &Commit, by: &Signature) -> Result<Resolved, GitError> {
+    pub async fn resolve(&self, git: &Git, done: &Commit, by: &Signature) -> Result<ResolveOutcome, GitError> {
         resolved(git, [&self.tip, &self.part.commit], &self.part, done, by).await
     }
 
@@ -109,8 +115,8 @@ impl Conflict {
         match &parents[..] {
             [tip, theirs] if *theirs == self.part.commit => {
                 match resolved(git, [tip, theirs], &self.part, done, by).await? {
-                    Resolved::Whole(commit) => Ok(Some(commit)),
-                    Resolved::Marked(_) => Ok(None),
+                    ResolveOutcome::Whole(commit) => Ok(Some(commit)),
+                    ResolveOutcome::Marked(_) => Ok(None),
                 }
             }
             _ => Ok(None),
@@ -121,17 +127,17 @@ impl Conflict {
 async fn resolved(
     git: &Git,
     parents: [&Commit; 2],
-    part: &Part,
+    part: &MergePart,
     done: &Commit,
     by: &Signature,
-) -> Result<Resolved, GitError> {
+) -> Result<ResolveOutcome, GitError> {
     let marked = marked(git, parents, done).await?;
     if !marked.is_empty() {
-        return Ok(Resolved::Marked(marked));
+        return Ok(ResolveOutcome::Marked(marked));
     }
     let tree = git.text(&["rev-parse", "--verify", &format!("{done}^{{tree}}")]).await?;
-    let draft = Draft { tree: &tree, parents: &parents, message: &message(part) };
-    Ok(Resolved::Whole(draft.commit(git, by).await?))
+    let draft = CommitDraft { tree: &tree, parents: &parents, message: &message(part) };
+    Ok(ResolveOutcome::Whole(draft.commit(git, by).await?))
 }
 
 /// The files that have a mark of a conflict between these commits.
@@ -152,7 +158,7 @@ async fn marked(git: &Git, [ours, theirs]: [&Commit; 2], done: &Commit) -> Resul
     Ok(names.map(plain).collect())
 }
 
-fn message(part: &Part) -> String {
+fn message(part: &MergePart) -> String {
     match subject(&part.title) {
         title if title.is_empty() => format!("Merge {}", part.name),
         title => format!("Merge {}: {title}", part.name),

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::changes::Change;
+use crate::changes::PathChange;
 
 /// Most obstacles that are named.
 const NAMED: usize = 20;
 
 /// The files that would be overwritten or removed though no commit has them.
-pub(crate) fn obstacles(top: &Path, changes: &[Change]) -> Vec<PathBuf> {
+pub(crate) fn obstacles(top: &Path, changes: &[PathChange]) -> Vec<PathBuf> {
     let leaving: HashSet<&Path> = changes
         .iter()
         .filter(|change| change.old.is_some() && (change.new.is_none() || changes_kind(change)))
@@ -33,14 +33,14 @@ pub(crate) fn obstacles(top: &Path, changes: &[Change]) -> Vec<PathBuf> {
 }
 
 /// Whether a file becomes a repository's place, or the other way round.
-fn changes_kind(change: &Change) -> bool {
+fn changes_kind(change: &PathChange) -> bool {
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => old.is_repository() != new.is_repository(),
         _ => false,
     }
 }
 
-fn in_the_way(top: &Path, change: &Change, leaving: &HashSet<&Path>) -> Option<PathBuf> {
+fn in_the_way(top: &Path, change: &PathChange, leaving: &HashSet<&Path>) -> Option<PathBuf> {
     let mut parents: Vec<&Path> = change.path.ancestors().skip(1).filter(|path| *path != Path::new("")).collect();
     parents.reverse();
     for parent in parents {

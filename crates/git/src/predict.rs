@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::trial::{self, Try};
-use crate::{Commit, Git, GitError, Part};
+use crate::trial::{self, TrialMerge};
+use crate::{Commit, Git, GitError, MergePart};
 
 /// Most pairs that are tried; there may be more when very many branches change the same file.
 const MOST: usize = 5_000;
 
 /// Two parts that do not fit each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clash {
+pub struct PredictedConflict {
     /// The name of one.
     pub a: String,
     /// The name of the other.
@@ -21,26 +21,28 @@ pub struct Clash {
 
 /// Tells which pairs clash. Those that changed no common file are not tried, so that many branches take little time;
 /// what only a folder's new name makes clash is found when it is merged.
-pub async fn predict(git: &Git, base: &Commit, parts: &[Part]) -> Result<Vec<Clash>, GitError> {
+pub async fn predict(git: &Git, base: &Commit, parts: &[MergePart]) -> Result<Vec<PredictedConflict>, GitError> {
     let pairs = pairs(&changes(git, base, parts).await?);
-    let tries: Vec<Try<'_>> =
-        pairs.iter().map(|(a, b)| Try { base: None, ours: &parts[*a].commit, theirs: &parts[*b].commit }).collect();
+    let tries: Vec<TrialMerge<'_>> = pairs
+        .iter()
+        .map(|(a, b)| TrialMerge { base: None, ours: &parts[*a].commit, theirs: &parts[*b].commit })
+        .collect();
     if tries.is_empty() {
         return Ok(Vec::new());
     }
     let trials = trial::all(git, &tries).await?;
-    let clash = |((a, b), trial): (&(usize, usize), trial::Trial)| {
+    let clash = |((a, b), trial): (&(usize, usize), trial::TrialResult)| {
         let files = trial.end?.files;
-        Some(Clash { a: parts[*a].name.clone(), b: parts[*b].name.clone(), files })
+        Some(PredictedConflict { a: parts[*a].name.clone(), b: parts[*b].name.clone(), files })
     };
     Ok(pairs.iter().zip(trials).filter_map(clash).collect())
 }
 
 /// What a part made of each path that it changed, as git tells it.
-type Changes = BTreeMap<Vec<u8>, Vec<u8>>;
+type ChangedPaths = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// What each part changed, in the same order.
-async fn changes(git: &Git, base: &Commit, parts: &[Part]) -> Result<Vec<Changes>, GitError> {
+async fn changes(git: &Git, base: &Commit, parts: &[MergePart]) -> Result<Vec<ChangedPaths>, GitError> {
     let commits = std::iter::once(base).chain(parts.iter().map(|part| &part.commit));
     let names: String = commits.map(|commit| format!("{commit}^{{tree}}\n")).collect();
     let trees = git.done(&["cat-file", "--batch-check=%(objectname)"], names.as_bytes()).await?.text();
@@ -52,7 +54,7 @@ async fn changes(git: &Git, base: &Commit, parts: &[Part]) -> Result<Vec<Changes
 }
 
 /// Reads the changes below each head, which is known word for word.
-fn read(out: &[u8], heads: &[String]) -> Option<Vec<Changes>> {
+fn read(out: &[u8], heads: &[String]) -> Option<Vec<ChangedPaths>> {
     let mut rest = out;
     let field = |rest: &mut &[u8]| {
         let end = rest.iter().position(|byte| *byte == 0)?;
@@ -63,7 +65,7 @@ fn read(out: &[u8], heads: &[String]) -> Option<Vec<Changes>> {
     let mut found = Vec::new();
     for head in heads {
         rest = rest.strip_prefix(head.as_bytes())?;
-        let mut changes = Changes::new();
+        let mut changes = ChangedPaths::new();
         while rest.starts_with(b":") {
             let made = field(&mut rest)?;
             changes.insert(field(&mut rest)?, made);
@@ -74,7 +76,7 @@ fn read(out: &[u8], heads: &[String]) -> Option<Vec<Changes>> {
 }
 
 /// The pairs that made different things of a path, or of which one made a file where the other has a folder.
-fn pairs(changes: &[Changes]) -> BTreeSet<(usize, usize)> {
+fn pairs(changes: &[ChangedPaths]) -> BTreeSet<(usize, usize)> {
     let mut by_path: BTreeMap<&[u8], Vec<(usize, &[u8])>> = BTreeMap::new();
     for (place, changes) in changes.iter().enumerate() {
         for (path, made) in changes {
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn only_pairs_that_may_clash_are_tried() {
-        let made = |changes: &[(&str, &str)]| -> Changes {
+        let made = |changes: &[(&str, &str)]| -> ChangedPaths {
             changes.iter().map(|(path, made)| (path.as_bytes().to_vec(), made.as_bytes().to_vec())).collect()
         };
         let all = [
@@ -115,14 +117,14 @@ mod tests {
             made(&[]),
         ];
         assert_eq!(pairs(&all).into_iter().collect::<Vec<_>>(), [(0, 1), (0, 2)]);
-        let crowd: Vec<Changes> = (0..500).map(|n| made(&[("a", &n.to_string())])).collect();
+        let crowd: Vec<ChangedPaths> = (0..500).map(|n| made(&[("a", &n.to_string())])).collect();
         assert_eq!(pairs(&crowd).len(), MOST);
     }
 
     #[test]
     fn changes_are_read_below_their_heads() {
         let heads = ["x 1\n", "x 2\n", "x 3\n"].map(String::from);
-        let read = |out: &[u8]| read(out, &heads).map(|all| all.iter().map(Changes::len).collect::<Vec<_>>());
+        let read = |out: &[u8]| read(out, &heads).map(|all| all.iter().map(ChangedPaths::len).collect::<Vec<_>>());
         assert_eq!(read(b"x 1\n:m\0a\0:m\0b\nc\0x 2\nx 3\n:m\0d\0"), Some(vec![2, 0, 1]));
         for odd in [&b""[..], b"x 1\n:m\0a", b"x 1\n:m\0a\0", b"x 2\n"] {
             assert_eq!(read(odd), None);

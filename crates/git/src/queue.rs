@@ -3,22 +3,24 @@
 
 use std::path::Path;
 
-use crate::{Commit, Conflict, Git, GitError, Merged, Part, Resolved, Scratch, Signature, merge};
+use crate::{
+    Commit, Git, GitError, MergeConflict, MergeOutcome, MergePart, ResolveOutcome, ScratchCheckout, Signature, merge,
+};
 
 /// A merge queue. Its tip moves only by merges that were accepted.
 #[derive(Debug)]
-pub struct Queue {
-    yard: Yard,
+pub struct MergeQueue {
+    yard: MergeWorkspace,
     tip: Commit,
 }
 
 /// Where a queue works.
 #[derive(Debug)]
-pub struct Yard {
+pub struct MergeWorkspace {
     /// The repository, which gets the merges.
     pub repository: Git,
     /// Where a merge is looked at.
-    pub scratch: Scratch,
+    pub scratch: ScratchCheckout,
     /// The ref that keeps what is accepted.
     pub pin: String,
     /// Who makes the merges.
@@ -27,23 +29,23 @@ pub struct Yard {
 
 /// What a part would make of the tip.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Offer {
+pub enum MergeCandidateOutcome {
     /// All of it is in the tip.
     Held,
     /// This, if whoever looks at it accepts it.
-    Candidate(Candidate),
+    Candidate(MergeCandidate),
     /// It does not fit what is merged already.
-    Conflict(Box<Conflict>),
+    Conflict(Box<MergeConflict>),
 }
 
 /// A merge that nobody has accepted yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate(Commit);
+pub struct MergeCandidate(Commit);
 
-impl Queue {
+impl MergeQueue {
     /// A queue on top of `tip`: the base, or what an earlier one had accepted.
-    pub fn new(yard: Yard, tip: Commit) -> Queue {
-        Queue { yard, tip }
+    pub fn new(yard: MergeWorkspace, tip: Commit) -> MergeQueue {
+        MergeQueue { yard, tip }
     }
 
     /// What is merged so far.
@@ -52,51 +54,51 @@ impl Queue {
     }
 
     /// Where it works.
-    pub fn yard(&self) -> &Yard {
+    pub fn yard(&self) -> &MergeWorkspace {
         &self.yard
     }
 
     /// Merges a part for a look at it; the tip stays.
-    pub async fn offer(&self, part: &Part) -> Result<Offer, GitError> {
+    pub async fn offer(&self, part: &MergePart) -> Result<MergeCandidateOutcome, GitError> {
         Ok(match merge(&self.yard.repository, &self.tip, part, &self.yard.by).await? {
-            Merged::Whole(commit) if commit == self.tip => Offer::Held,
-            Merged::Whole(commit) => Offer::Candidate(Candidate(commit)),
-            Merged::Conflict(conflict) => Offer::Conflict(conflict),
+            MergeOutcome::Whole(commit) if commit == self.tip => MergeCandidateOutcome::Held,
+            MergeOutcome::Whole(commit) => MergeCandidateOutcome::Candidate(MergeCandidate(commit)),
+            MergeOutcome::Conflict(conflict) => MergeCandidateOutcome::Conflict(conflict),
         })
     }
 
     /// Takes what somebody made of a conflict, unless marks are left in it.
-    pub async fn settle(&self, conflict: &Conflict, done: &Commit) -> Result<Settled, GitError> {
+    pub async fn settle(&self, conflict: &MergeConflict, done: &Commit) -> Result<ConflictOutcome, GitError> {
         Ok(match conflict.resolve(&self.yard.repository, done, &self.yard.by).await? {
-            Resolved::Whole(commit) => Settled::Candidate(Candidate(commit)),
-            Resolved::Marked(files) => Settled::Marked(files),
+            ResolveOutcome::Whole(commit) => ConflictOutcome::Candidate(MergeCandidate(commit)),
+            ResolveOutcome::Marked(files) => ConflictOutcome::Marked(files),
         })
     }
 
     /// Checks a candidate out, and tells where.
-    pub async fn show(&self, candidate: &Candidate) -> Result<&Path, GitError> {
+    pub async fn show(&self, candidate: &MergeCandidate) -> Result<&Path, GitError> {
         self.yard.scratch.show(&candidate.0).await?;
         Ok(self.yard.scratch.folder())
     }
 
     /// Moves the tip, once the repository keeps it.
-    pub async fn accept(&mut self, candidate: Candidate) -> Result<&Commit, GitError> {
+    pub async fn accept(&mut self, candidate: MergeCandidate) -> Result<&Commit, GitError> {
         self.yard.repository.done(&["update-ref", &self.yard.pin, candidate.0.as_str()], &[]).await?;
         self.tip = candidate.0;
         Ok(&self.tip)
     }
 
     /// What it worked with, when it is over.
-    pub fn end(self) -> (Yard, Commit) {
+    pub fn end(self) -> (MergeWorkspace, Commit) {
         (self.yard, self.tip)
     }
 }
 
 /// What became of a conflict that somebody worked on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
+pub enum ConflictOutcome {
     /// A merge, if whoever looks at it accepts it.
-    Candidate(Candidate),
+    Candidate(MergeCandidate),
     /// These files still have marks.
     Marked(Vec<String>),
 }

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use host::Moment;
+use host::FileMoment;
 use protocol::{SessionId, TaskId};
 use serde::{Deserialize, Serialize};
 
-use crate::as_sealed::Seen;
+use crate::as_sealed::SealedState;
 use crate::{Commit, GitError};
 
 /// Most bytes of a record.
@@ -64,11 +64,11 @@ impl CheckoutId {
         root.join(format!("{}.made-at", self.task))
     }
 
-    pub(crate) fn write_made(&self, root: &Path, at: &Moment) -> io::Result<()> {
+    pub(crate) fn write_made(&self, root: &Path, at: &FileMoment) -> io::Result<()> {
         fs::write(self.made_at(root), serde_json::to_vec(at)?)
     }
 
-    pub(crate) fn read_made(&self, root: &Path) -> Option<Moment> {
+    pub(crate) fn read_made(&self, root: &Path) -> Option<FileMoment> {
         serde_json::from_slice(&fs::read(self.made_at(root)).ok()?).ok()
     }
 
@@ -80,7 +80,7 @@ impl CheckoutId {
 /// What is known of a checkout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Record {
+pub(crate) struct CheckoutRecord {
     pub(crate) id: CheckoutId,
     /// What people call its task.
     pub(crate) name: String,
@@ -96,18 +96,18 @@ pub(crate) struct Record {
     pub(crate) sealed: Option<Commit>,
     /// How the checkout was found then, if everything was sealed.
     #[serde(default)]
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<SealedState>,
 }
 
-impl Record {
+impl CheckoutRecord {
     /// The record of a checkout in `root`, the folder of its session.
-    pub(crate) fn read(root: &Path, id: CheckoutId) -> Result<Record, GitError> {
+    pub(crate) fn read(root: &Path, id: CheckoutId) -> Result<CheckoutRecord, GitError> {
         let path = id.record(root);
         let unfit = |said: String| GitError::File { path: path.clone(), said };
         let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
         let bytes = host::read_below(root, name, MOST).map_err(|error| unfit(error.to_string()))?;
         let bytes = bytes.ok_or_else(|| unfit("it is gone".into()))?;
-        let record: Record = serde_json::from_slice(&bytes).map_err(|error| unfit(error.to_string()))?;
+        let record: CheckoutRecord = serde_json::from_slice(&bytes).map_err(|error| unfit(error.to_string()))?;
         if record.id == id { Ok(record) } else { Err(unfit("it is of another checkout".into())) }
     }
 

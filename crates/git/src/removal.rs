@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use host::{Home, Removed};
+use host::{Home, RemovedFiles};
 
 use crate::GitError;
 use crate::trash::TRASH;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// When what nobody needs is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum RemovalTime {
     Now,
     /// With the other removals that are left: a large checkout would slow down whoever still works.
     Later,
@@ -27,12 +27,12 @@ pub(crate) enum When {
 
 /// Removes what is `below` the home; `name` tells it from others. What is not removed in time is not counted, and its
 /// removal goes on as long as the process does.
-pub(crate) async fn remove(home: &Home, below: &Path, name: &str, when: When) -> Result<Removed, GitError> {
+pub(crate) async fn remove(home: &Home, below: &Path, name: &str, when: RemovalTime) -> Result<RemovedFiles, GitError> {
     let (root, aside) = (home.root().to_owned(), Path::new(TRASH).join(format!("{PREFIX}{name}")));
     let failed = |error| GitError::file(home.root().join(below))(error);
     let moved = host::make_below(&root, Path::new(TRASH)).and_then(|_trash| host::move_below(&root, below, &aside));
     let (aside, patience) = match moved {
-        Ok(()) if when == When::Later => return Ok(Removed::default()),
+        Ok(()) if when == RemovalTime::Later => return Ok(RemovedFiles::default()),
         Ok(()) => (aside, PATIENCE),
         // Where it cannot be moved, as between file systems, it is removed where it is.
         Err(_stays) => (below.to_owned(), Duration::MAX),
@@ -41,13 +41,13 @@ pub(crate) async fn remove(home: &Home, below: &Path, name: &str, when: When) ->
     match tokio::time::timeout(patience, removing).await {
         Ok(Ok(removed)) => removed.map_err(failed),
         Ok(Err(stopped)) => Err(failed(io::Error::other(stopped))),
-        Err(_long) => Ok(Removed::default()),
+        Err(_long) => Ok(RemovedFiles::default()),
     }
 }
 
 /// Finishes the removals that are left, of this process and of those before it, and tells what they removed. May take long.
-pub fn finish_removals(home: &Home) -> Removed {
-    let mut all = Removed::default();
+pub fn finish_removals(home: &Home) -> RemovedFiles {
+    let mut all = RemovedFiles::default();
     for name in removals(home) {
         match remove_aside(home.root(), &Path::new(TRASH).join(&name)) {
             Ok(removed) => {
@@ -67,9 +67,9 @@ fn removals(home: &Home) -> Vec<PathBuf> {
 }
 
 /// Somebody else may be removing the same.
-fn remove_aside(root: &Path, aside: &Path) -> io::Result<Removed> {
+fn remove_aside(root: &Path, aside: &Path) -> io::Result<RemovedFiles> {
     match host::remove_below(root, aside) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Removed::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(RemovedFiles::default()),
         removed => removed,
     }
 }

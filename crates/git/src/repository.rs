@@ -5,8 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::confine::{Confined, Unfiltered, confine};
-use crate::staging::Staging;
+use crate::confine::{ConfinedGit, MissingFilter, confine};
+use crate::staging::StagingIndex;
 use crate::{Commit, Git, GitError};
 
 /// Most files that are named.
@@ -56,7 +56,7 @@ impl Repository {
                 return Err(GitError::Unfit { path: folder, why });
             }
         };
-        let Confined { git, filters } = confine(git.at(&top), Unfiltered::Refused).await?;
+        let ConfinedGit { git, filters } = confine(git.at(&top), MissingFilter::Refused).await?;
         Ok(Repository { git, top, git_dir, common, below, filters })
     }
 
@@ -147,7 +147,7 @@ impl Repository {
     /// user's index, files, stash and refs stay as they are: `scratch` is where an index of our own is kept meanwhile.
     pub async fn snapshot_dirty(&self, scratch: &Path, pin: &str) -> Result<Commit, GitError> {
         let head = self.head().await?;
-        let staging = Staging::merged(self.git.clone(), &self.git_dir.join("index"), scratch, &head).await?;
+        let staging = StagingIndex::merged(self.git.clone(), &self.git_dir.join("index"), scratch, &head).await?;
         staging.stage_all(&self.top).await?;
         let commit = staging.commit(&head, "Uncommitted work, as it was when an agent began").await?;
         self.pin(pin, &commit).await?;

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use host::{ExitStatus, Guardian, Parting, Program, Stderr, Stdin};
+use host::{ExitGrace, ExitStatus, Guardian, Program, Stderr, Stdin};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::GitError;
@@ -49,7 +49,7 @@ pub struct Git {
 
 /// How a command ended, and what it said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct CommandOutput {
     /// Its exit code.
     pub code: i32,
     /// Its output.
@@ -58,7 +58,7 @@ pub struct Said {
     pub err: String,
 }
 
-impl Said {
+impl CommandOutput {
     /// Its output as text, without the line end.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.out).trim_end_matches('\n').to_owned()
@@ -118,7 +118,7 @@ impl Git {
     /// The same for a repository whose settings others may have made: what is missing in it is fetched from nowhere,
     /// since they would name the programs that fetch it.
     #[must_use]
-    pub(crate) fn wary(self) -> Git {
+    pub(crate) fn untrusting(self) -> Git {
         self.with("GIT_NO_LAZY_FETCH", "1").with("GIT_ALLOW_PROTOCOL", "").with("GIT_NO_REPLACE_OBJECTS", "1")
     }
 
@@ -140,7 +140,7 @@ impl Git {
     }
 
     /// Runs a command that must succeed.
-    pub async fn done<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Said, GitError> {
+    pub async fn done<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<CommandOutput, GitError> {
         let said = self.run(args, input).await?;
         match said.code {
             0 => Ok(said),
@@ -149,7 +149,7 @@ impl Git {
     }
 
     /// The error of a command that ended badly.
-    pub(crate) fn failed<A: AsRef<OsStr>>(&self, args: &[A], said: &Said) -> GitError {
+    pub(crate) fn failed<A: AsRef<OsStr>>(&self, args: &[A], said: &CommandOutput) -> GitError {
         GitError::Failed { command: shown(args), folder: self.folder.clone(), said: complaint(said) }
     }
 
@@ -160,14 +160,14 @@ impl Git {
     }
 
     /// Runs a command, however it ends; only what could not be run at all is an error.
-    pub async fn run<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Said, GitError> {
+    pub async fn run<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<CommandOutput, GitError> {
         let settings = SETTINGS.into_iter().flat_map(|setting| [OsString::from("-c"), OsString::from(setting)]);
         let mut program = Program::new("git", &self.folder).args(settings);
         program = program.args(args.iter().map(|arg| arg.as_ref().to_owned()));
         program.env = self.env.iter().cloned().chain(self.given()).collect();
         (program.stdin, program.stderr) = (Stdin::Pipe, Stderr::Pipe);
         // It takes its locks away when it is asked to end; one that is killed leaves them in the user's repository.
-        program.parting = Parting::Patient;
+        program.parting = ExitGrace::Patient;
         let unavailable = |error: &dyn std::fmt::Display| GitError::Unavailable(error.to_string());
         let mut process = self.guardian.spawn(program).await.map_err(|error| unavailable(&error))?;
         let (mut stdin, mut stderr) = (process.stdin.take(), process.stderr.take());
@@ -193,7 +193,7 @@ impl Git {
                 ExitStatus::Code(code) => code,
                 _ => -1,
             };
-            Ok(Said { code, out, err: String::from_utf8_lossy(&err).trim().to_owned() })
+            Ok(CommandOutput { code, out, err: String::from_utf8_lossy(&err).trim().to_owned() })
         };
         let too_long = |_elapsed| GitError::TooLong {
             command: shown(args),
@@ -208,6 +208,6 @@ fn shown<A: AsRef<OsStr>>(args: &[A]) -> String {
     args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-fn complaint(said: &Said) -> String {
+fn complaint(said: &CommandOutput) -> String {
     if said.err.is_empty() { format!("exit code {}", said.code) } else { said.err.clone() }
 }

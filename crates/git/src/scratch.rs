@@ -2,23 +2,27 @@
 
 use std::path::Path;
 
-use crate::confine::{Unfiltered, confine};
-use crate::{Checkout, Commit, Git, GitError, Order, Repository};
+use crate::confine::{MissingFilter, confine};
+use crate::{Checkout, CheckoutRequest, Commit, Git, GitError, Repository};
 
 /// What must not keep files of a commit out of it.
 const PLAIN: [&str; 4] = ["-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"];
 
 /// A throw-away checkout.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct ScratchCheckout {
     checkout: Checkout,
 }
 
-impl Scratch {
+impl ScratchCheckout {
     /// Makes one, without files until a commit is shown. What an owner that died left in its place is removed.
-    pub async fn make(repository: &Repository, root: &Path, order: Order) -> Result<Scratch, GitError> {
+    pub async fn make(
+        repository: &Repository,
+        root: &Path,
+        order: CheckoutRequest,
+    ) -> Result<ScratchCheckout, GitError> {
         Checkout::remove_left(root, order.id)?;
-        Ok(Scratch { checkout: Checkout::make_empty(repository, root, order).await? })
+        Ok(ScratchCheckout { checkout: Checkout::make_empty(repository, root, order).await? })
     }
 
     /// The folder with the files.
@@ -30,7 +34,7 @@ impl Scratch {
     pub async fn show(&self, commit: &Commit) -> Result<(), GitError> {
         // As in sealing, the settings of the checkout do not count: what ran in it may have changed them.
         let git = self.checkout.outer().with("GIT_INDEX_FILE", self.folder().join(".git/index"));
-        let git = confine(git, Unfiltered::Plain).await?.git;
+        let git = confine(git, MissingFilter::Plain).await?.git;
         git.done(&[&PLAIN[..], &["read-tree", "--reset", "-u", commit.as_str()]].concat(), &[]).await?;
         git.done(&["clean", "-ffdq"], &[]).await?;
         let head = ["update-ref", "--no-deref", "HEAD", commit.as_str()];

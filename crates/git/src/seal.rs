@@ -6,14 +6,14 @@
 
 use std::path::Path;
 
-use host::Changes;
+use host::FileChanges;
 
 use crate::checkout::Checkout;
 use crate::commit::subject;
-use crate::confine::{Unfiltered, confine};
+use crate::confine::{MissingFilter, confine};
 use crate::pins::{drop_held, fetch, loose};
 use crate::repository::find_commit;
-use crate::staging::{Own, Staging};
+use crate::staging::{OwnIndex, StagingIndex};
 use crate::verify::is_own;
 use crate::{Commit, Git, GitError};
 
@@ -22,7 +22,7 @@ const NAMED: usize = 1_000;
 
 /// What was made in a checkout, kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sealed {
+pub struct SealedWork {
     /// The commit that holds it; the one it began with if nothing was made.
     pub commit: Commit,
     /// The ref in the user's repository that keeps it.
@@ -36,17 +36,17 @@ pub struct Sealed {
 
 impl Checkout {
     /// Keeps everything that was made in it so far.
-    pub async fn seal(&mut self) -> Result<Sealed, GitError> {
+    pub async fn seal(&mut self) -> Result<SealedWork, GitError> {
         self.expect_in_place()?;
         let is_own = is_own(&self.git, &self.path).await;
         let head = if is_own { self.keep_commits().await? } else { None };
-        let outer = looking_closely(confine(self.outer(), Unfiltered::Refused).await?.git);
+        let outer = looking_closely(confine(self.outer(), MissingFilter::Refused).await?.git);
         let seen = self.seen()?;
         let changes = self.changes().await;
         let staging = self.stage_made(outer.clone(), changes.as_ref()).await?;
         let own = match is_own {
             true => staging.follow(&self.path, &self.path.join(".git/index"), &self.record.base).await?,
-            false => Own::Same,
+            false => OwnIndex::Same,
         };
         self.stage(&staging, own, changes.as_ref()).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
@@ -62,9 +62,9 @@ impl Checkout {
         let is_whole = is_own && !self.has_modules() && !self.has_repositories(&staging, changes.as_ref()).await?;
         let files = self.changed(&outer, &commit).await?;
         self.record.sealed = Some(commit.clone());
-        self.record.seen = seen.filter(|_| is_whole && own != Own::LeavesOut);
+        self.record.seen = seen.filter(|_| is_whole && own != OwnIndex::LeavesOut);
         self.record.write(&self.root)?;
-        Ok(Sealed { commit, pinned, files, is_whole })
+        Ok(SealedWork { commit, pinned, files, is_whole })
     }
 
     /// The first line of the commit that keeps its work.
@@ -89,7 +89,7 @@ impl Checkout {
     }
 
     /// Whether it holds repositories of which only the commit they are at was sealed.
-    async fn has_repositories(&self, staging: &Staging, changes: Option<&Changes>) -> Result<bool, GitError> {
+    async fn has_repositories(&self, staging: &StagingIndex, changes: Option<&FileChanges>) -> Result<bool, GitError> {
         if changes.is_some_and(|changes| !changes.has_repositories) {
             return Ok(false);
         }
@@ -97,7 +97,7 @@ impl Checkout {
     }
 
     /// The commit that keeps the same already: sealing twice what nobody changed gives one commit.
-    async fn kept(&self, outer: &Git, staging: &Staging, parent: &Commit) -> Result<Option<Commit>, GitError> {
+    async fn kept(&self, outer: &Git, staging: &StagingIndex, parent: &Commit) -> Result<Option<Commit>, GitError> {
         let Some(sealed) = &self.record.sealed else { return Ok(None) };
         let [tree, above] = [format!("{sealed}^{{tree}}"), format!("{sealed}^@")];
         let said = outer.run(&["rev-parse", &tree, &above], &[]).await?;

@@ -13,10 +13,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use host::{Change, Changes, Moment};
+use host::{FileChange, FileChanges, FileMoment};
 
 use crate::checkout::Checkout;
-use crate::staging::{Own, Staging};
+use crate::staging::{OwnIndex, StagingIndex};
 use crate::{Git, GitError};
 
 /// Bytes of an index whose files take longer to read again than to look at.
@@ -39,13 +39,13 @@ impl Checkout {
             }
             let rest = SECOND.saturating_sub(Duration::from_nanos(written.mtime_nsec().unsigned_abs()));
             file.set_times(FileTimes::new().set_modified(written.modified()? + rest))?;
-            self.record.id.write_made(&self.root, &Moment::of(&file.metadata()?))
+            self.record.id.write_made(&self.root, &FileMoment::of(&file.metadata()?))
         };
         date().map_err(GitError::file(&made))
     }
 
     /// What changed since its files were written, if it has very many of them and nothing is in the way of knowing.
-    pub(crate) async fn changes(&self) -> Option<Changes> {
+    pub(crate) async fn changes(&self) -> Option<FileChanges> {
         if !is_large(&self.made_index()) {
             return None;
         }
@@ -60,33 +60,38 @@ impl Checkout {
     }
 
     /// An index of our own that knows the files as git wrote them.
-    pub(crate) async fn stage_made(&self, git: Git, changes: Option<&Changes>) -> Result<Staging, GitError> {
+    pub(crate) async fn stage_made(&self, git: Git, changes: Option<&FileChanges>) -> Result<StagingIndex, GitError> {
         let scratch = self.root.join(format!("{}.index", self.record.id.task));
         match changes.is_none() && is_large(&self.made_index()) {
             // Git would not see what changed in the second in which it was made.
-            true => Staging::of(git, &scratch, self.base()).await,
-            false => Staging::copied(git, &self.made_index(), &scratch, self.base()).await,
+            true => StagingIndex::of(git, &scratch, self.base()).await,
+            false => StagingIndex::copied(git, &self.made_index(), &scratch, self.base()).await,
         }
     }
 
     /// Brings everything into the index.
-    pub(crate) async fn stage(&self, staging: &Staging, own: Own, changes: Option<&Changes>) -> Result<(), GitError> {
+    pub(crate) async fn stage(
+        &self,
+        staging: &StagingIndex,
+        own: OwnIndex,
+        changes: Option<&FileChanges>,
+    ) -> Result<(), GitError> {
         let Some(changes) = changes else { return staging.add_all(&self.path).await };
         staging.read_again(&self.early(changes)?).await?;
         match own {
-            Own::Same => self.stage_changes(staging, changes).await,
-            Own::Else | Own::LeavesOut => staging.add_all(&self.path).await,
+            OwnIndex::Same => self.stage_changes(staging, changes).await,
+            OwnIndex::Else | OwnIndex::LeavesOut => staging.add_all(&self.path).await,
         }
     }
 
     /// The files that changed before the time that the index has.
-    fn early<'a>(&self, changes: &'a Changes) -> Result<Vec<&'a Path>, GitError> {
+    fn early<'a>(&self, changes: &'a FileChanges) -> Result<Vec<&'a Path>, GitError> {
         let made = fs::metadata(self.made_index()).map_err(GitError::file(self.made_index()))?;
-        let is_early = |change: &&Change| !change.is_folder && change.at < (made.mtime(), made.mtime_nsec());
+        let is_early = |change: &&FileChange| !change.is_folder && change.at < (made.mtime(), made.mtime_nsec());
         Ok(changes.all.iter().filter(is_early).map(|change| change.path.as_path()).collect())
     }
 
-    async fn stage_changes(&self, staging: &Staging, changes: &Changes) -> Result<(), GitError> {
+    async fn stage_changes(&self, staging: &StagingIndex, changes: &FileChanges) -> Result<(), GitError> {
         let paths = self.concerned(changes).await?;
         if changes.has_repositories || paths.iter().map(|path| path.as_os_str().len()).sum::<usize>() > MOST {
             return staging.add_all(&self.path).await;
@@ -101,8 +106,8 @@ impl Checkout {
     }
 
     /// The files that changed, and the folders in which anything may have been put, moved or removed.
-    async fn concerned(&self, changes: &Changes) -> Result<BTreeSet<PathBuf>, GitError> {
-        let (top, below): (Vec<&Change>, Vec<&Change>) =
+    async fn concerned(&self, changes: &FileChanges) -> Result<BTreeSet<PathBuf>, GitError> {
+        let (top, below): (Vec<&FileChange>, Vec<&FileChange>) =
             changes.all.iter().partition(|change| change.path.as_os_str().is_empty());
         let mut paths: BTreeSet<PathBuf> = below.into_iter().map(|change| change.path.clone()).collect();
         if !top.is_empty() {

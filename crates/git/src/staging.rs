@@ -6,7 +6,7 @@ use std::fs::{self, File, FileTimes};
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
-use crate::run::Said;
+use crate::run::CommandOutput;
 use crate::{Commit, Git, GitError};
 
 /// Who commits when git knows nobody.
@@ -35,7 +35,7 @@ const NAMED: usize = 10;
 
 /// What the folder's own index says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum OwnIndex {
     /// The same as ours.
     Same,
     /// Something else.
@@ -46,15 +46,20 @@ pub(crate) enum Own {
 
 /// An index of our own; dropping it removes its file.
 #[derive(Debug)]
-pub(crate) struct Staging {
+pub(crate) struct StagingIndex {
     git: Git,
     index: PathBuf,
 }
 
-impl Staging {
+impl StagingIndex {
     /// Begins with a copy of the index at `from`, or with what `otherwise` holds if there is none.
-    pub(crate) async fn copied(git: Git, from: &Path, index: &Path, otherwise: &Commit) -> Result<Staging, GitError> {
-        let staging = Staging::new(git, index);
+    pub(crate) async fn copied(
+        git: Git,
+        from: &Path,
+        index: &Path,
+        otherwise: &Commit,
+    ) -> Result<StagingIndex, GitError> {
+        let staging = StagingIndex::new(git, index);
         match copy(from, index).map_err(GitError::file(from))? {
             true => Ok(staging),
             false => staging.filled(otherwise).await,
@@ -62,24 +67,29 @@ impl Staging {
     }
 
     /// Begins with what a commit holds, and knows nothing of the state of files.
-    pub(crate) async fn of(git: Git, index: &Path, commit: &Commit) -> Result<Staging, GitError> {
-        Staging::new(git, index).filled(commit).await
+    pub(crate) async fn of(git: Git, index: &Path, commit: &Commit) -> Result<StagingIndex, GitError> {
+        StagingIndex::new(git, index).filled(commit).await
     }
 
-    async fn filled(self, commit: &Commit) -> Result<Staging, GitError> {
+    async fn filled(self, commit: &Commit) -> Result<StagingIndex, GitError> {
         self.git.done(&["read-tree", commit.as_str()], &[]).await?;
         Ok(self)
     }
 
-    fn new(git: Git, index: &Path) -> Staging {
-        let staging = Staging { git: git.with("GIT_INDEX_FILE", index), index: index.to_owned() };
+    fn new(git: Git, index: &Path) -> StagingIndex {
+        let staging = StagingIndex { git: git.with("GIT_INDEX_FILE", index), index: index.to_owned() };
         staging.clear();
         staging
     }
 
     /// The same, unless a merge is under way in the index.
-    pub(crate) async fn merged(git: Git, from: &Path, index: &Path, otherwise: &Commit) -> Result<Staging, GitError> {
-        let staging = Staging::copied(git, from, index, otherwise).await?;
+    pub(crate) async fn merged(
+        git: Git,
+        from: &Path,
+        index: &Path,
+        otherwise: &Commit,
+    ) -> Result<StagingIndex, GitError> {
+        let staging = StagingIndex::copied(git, from, index, otherwise).await?;
         staging.require_merged().await?;
         Ok(staging)
     }
@@ -168,7 +178,7 @@ impl Staging {
 
     /// Takes off the marks that say not to look at a file, unless the file is left out on purpose.
     async fn unmark(&self, folder: &Path) -> Result<(), GitError> {
-        let Marks { assumed, skipped } = Marks::read(&self.git).await?;
+        let IndexMarks { assumed, skipped } = IndexMarks::read(&self.git).await?;
         let there = skipped.into_iter().filter(|path| is_there(folder, path)).collect();
         self.mark("--no-assume-unchanged", assumed).await?;
         self.mark("--no-skip-worktree", there).await
@@ -186,17 +196,17 @@ impl Staging {
     /// any more, and which are left out on purpose. Whoever works in the folder writes that index, so nothing that it says
     /// of the state of files is believed: what it has otherwise than `base` is read anew, and what it has as `base` does
     /// is looked at as this index knows it.
-    pub(crate) async fn follow(&self, folder: &Path, own: &Path, base: &Commit) -> Result<Own, GitError> {
+    pub(crate) async fn follow(&self, folder: &Path, own: &Path, base: &Commit) -> Result<OwnIndex, GitError> {
         let theirs = self.theirs();
         if !copy(own, &theirs).map_err(GitError::file(own))? {
-            return Ok(Own::Else);
+            return Ok(OwnIndex::Else);
         }
         // Most of them never write it.
         if is_same(&theirs, &self.index).map_err(GitError::file(&theirs))? {
-            return Ok(Own::Same);
+            return Ok(OwnIndex::Same);
         }
         let git = self.git.clone().with("GIT_INDEX_FILE", &theirs);
-        let mut skipped = Marks::read(&git).await?.skipped;
+        let mut skipped = IndexMarks::read(&git).await?.skipped;
         skipped.retain(|path| !is_there(folder, path));
         // Git lists files in the order of their bytes.
         let is_skipped = |path: &[u8]| skipped.binary_search_by(|it| it.as_slice().cmp(path)).is_ok();
@@ -204,7 +214,7 @@ impl Staging {
         if !anew.is_empty() {
             self.write(&self.git, &["update-index", "-z", "--index-info"], &anew).await?;
         }
-        let says = if skipped.is_empty() { Own::Else } else { Own::LeavesOut };
+        let says = if skipped.is_empty() { OwnIndex::Else } else { OwnIndex::LeavesOut };
         self.mark("--skip-worktree", skipped).await?;
         Ok(says)
     }
@@ -225,7 +235,7 @@ impl Staging {
 
     /// Runs a command that writes the index. One with a time ahead keeps it: it counts for the files that are known, and
     /// the next command would read them again.
-    async fn write(&self, git: &Git, args: &[&str], input: &[u8]) -> Result<Said, GitError> {
+    async fn write(&self, git: &Git, args: &[&str], input: &[u8]) -> Result<CommandOutput, GitError> {
         let before = self.metadata()?;
         let said = git.done(args, input).await?;
         let is_ahead = before.modified().ok() > self.metadata()?.modified().ok();
@@ -284,7 +294,7 @@ impl Staging {
     }
 }
 
-impl Drop for Staging {
+impl Drop for StagingIndex {
     fn drop(&mut self) {
         self.clear();
     }
@@ -292,17 +302,17 @@ impl Drop for Staging {
 
 /// The files of an index that git is told not to look at.
 #[derive(Debug, Default)]
-struct Marks {
+struct IndexMarks {
     /// Taken for unchanged.
     assumed: Vec<Vec<u8>>,
     /// Left out of the folder.
     skipped: Vec<Vec<u8>>,
 }
 
-impl Marks {
-    async fn read(git: &Git) -> Result<Marks, GitError> {
+impl IndexMarks {
+    async fn read(git: &Git) -> Result<IndexMarks, GitError> {
         let said = git.done(&["ls-files", "-v", "-z"], &[]).await?;
-        let mut marks = Marks::default();
+        let mut marks = IndexMarks::default();
         for entry in said.out.split(|byte| *byte == 0).filter(|entry| entry.len() > 2) {
             let (mark, path) = (entry[0], &entry[2..]);
             if mark.eq_ignore_ascii_case(&b's') {

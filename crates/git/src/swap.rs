@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::land::LandError;
 use crate::lease::claim;
 use crate::leftover::clear_landings;
-use crate::mover::has_files;
+use crate::move_files::has_files;
 use crate::staging::{PLAIN, copy};
 use crate::{Commit, Git, GitError, Repository};
 

@@ -4,14 +4,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::{Home, Removed};
+use host::{Home, RemovedFiles};
 use protocol::{At, SessionId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
 use crate::lease::holder;
-use crate::record::{Record, put};
-use crate::removal::{self, When};
+use crate::record::{CheckoutRecord, put};
+use crate::removal::{self, RemovalTime};
 use crate::since_made::is_large;
 use crate::{CheckoutId, Git, GitError};
 
@@ -26,9 +26,9 @@ const MOST: u64 = 256 << 10;
 
 /// What became of a checkout that is not needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Discarded {
+pub enum DiscardOutcome {
     /// Its work is kept in the user's repository, and it is gone.
-    Removed(Removed),
+    Removed(RemovedFiles),
     /// It is in the trash, since not all of it could be kept.
     Trashed {
         /// Its name there.
@@ -40,7 +40,7 @@ pub enum Discarded {
 
 /// A checkout in the trash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trashed {
+pub struct TrashedCheckout {
     /// Its name there.
     pub name: String,
     /// Whose it was.
@@ -52,9 +52,9 @@ pub struct Trashed {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Note {
+struct TrashNote {
     why: String,
-    record: Record,
+    record: CheckoutRecord,
 }
 
 impl Checkout {
@@ -69,7 +69,7 @@ impl Checkout {
             }
             for (_, name) in plain_names(&root) {
                 let task = name.strip_suffix(".json").and_then(|task| task.parse::<TaskId>().ok());
-                let record = task.and_then(|task| Record::read(&root, CheckoutId { session, task }).ok());
+                let record = task.and_then(|task| CheckoutRecord::read(&root, CheckoutId { session, task }).ok());
                 all.extend(record.map(|record| Checkout::of(git, &root, record)));
             }
         }
@@ -84,21 +84,21 @@ impl Checkout {
 
     /// Does away with it: removes it if all that was made in it is kept, else puts it into the trash. Refused while
     /// somebody may work in it.
-    pub async fn discard(mut self, home: &Home, now: At) -> Result<Discarded, GitError> {
+    pub async fn discard(mut self, home: &Home, now: At) -> Result<DiscardOutcome, GitError> {
         self.require_free()?;
         // Whatever keeps it from being seen is met again, and told, when it is sealed.
         if self.is_as_sealed().await.unwrap_or(false) {
-            return self.remove(home).await.map(Discarded::Removed);
+            return self.remove(home).await.map(DiscardOutcome::Removed);
         }
         match self.seal().await {
-            Ok(sealed) if sealed.is_whole => self.remove(home).await.map(Discarded::Removed),
+            Ok(sealed) if sealed.is_whole => self.remove(home).await.map(DiscardOutcome::Removed),
             Ok(_partly) => self.put_away(home, now, "it holds repositories of its own, or is none any more".into()),
             Err(error) => self.put_away(home, now, error.to_string()),
         }
     }
 
     /// Puts it into the trash as it is. Refused while somebody may work in it.
-    pub fn trash(self, home: &Home, now: At, why: &str) -> Result<Discarded, GitError> {
+    pub fn trash(self, home: &Home, now: At, why: &str) -> Result<DiscardOutcome, GitError> {
         self.require_free()?;
         self.put_away(home, now, why.to_owned())
     }
@@ -108,9 +108,9 @@ impl Checkout {
         holder(&self.root, self.record.id).map_or(Ok(()), |pid| Err(GitError::InUse { path: path(), pid }))
     }
 
-    async fn remove(&self, home: &Home) -> Result<Removed, GitError> {
+    async fn remove(&self, home: &Home) -> Result<RemovedFiles, GitError> {
         let below = Path::new(CHECKOUTS).join(self.record.id.below());
-        let when = if is_large(&self.made_index()) { When::Later } else { When::Now };
+        let when = if is_large(&self.made_index()) { RemovalTime::Later } else { RemovalTime::Now };
         let removed = removal::remove(home, &below, &self.record.id.task.to_string(), when).await?;
         self.forget();
         // What was made goes on from it and keeps it.
@@ -122,11 +122,11 @@ impl Checkout {
         Ok(removed)
     }
 
-    fn put_away(&self, home: &Home, now: At, why: String) -> Result<Discarded, GitError> {
+    fn put_away(&self, home: &Home, now: At, why: String) -> Result<DiscardOutcome, GitError> {
         let name = format!("{}-{}", now.0, self.record.id.task);
         let place = Path::new(TRASH).join(&name);
         let folder = host::make_below(home.root(), &place).map_err(GitError::file(home.root().join(&place)))?;
-        let note = Note { why: why.clone(), record: self.record.clone() };
+        let note = TrashNote { why: why.clone(), record: self.record.clone() };
         let note = serde_json::to_vec(&note)
             .map_err(|error| GitError::File { path: folder.join(NOTE), said: error.to_string() })?;
         put(&folder.join(NOTE), &note)?;
@@ -138,7 +138,7 @@ impl Checkout {
             Err(error) => return Err(GitError::file(&self.path)(error)),
         }
         self.forget();
-        Ok(Discarded::Trashed { name, why })
+        Ok(DiscardOutcome::Trashed { name, why })
     }
 
     /// Removes what is beside it.
@@ -155,14 +155,14 @@ impl Checkout {
     }
 }
 
-impl Trashed {
+impl TrashedCheckout {
     /// Everything in the trash, oldest first.
-    pub fn all(home: &Home) -> Vec<Trashed> {
-        let mut all: Vec<Trashed> = plain_names(&home.trash_dir())
+    pub fn all(home: &Home) -> Vec<TrashedCheckout> {
+        let mut all: Vec<TrashedCheckout> = plain_names(&home.trash_dir())
             .filter_map(|(_, name)| {
                 let at = At(name.split_once('-')?.0.parse().ok()?);
                 let note = read_note(home, &name).ok()?;
-                Some(Trashed { name, id: note.record.id, at, why: note.why })
+                Some(TrashedCheckout { name, id: note.record.id, at, why: note.why })
             })
             .collect();
         all.sort_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)));
@@ -188,13 +188,13 @@ impl Trashed {
     }
 
     /// Removes it for good.
-    pub fn remove(&self, home: &Home) -> Result<Removed, GitError> {
+    pub fn remove(&self, home: &Home) -> Result<RemovedFiles, GitError> {
         let below = Path::new(TRASH).join(&self.name);
         host::remove_below(home.root(), &below).map_err(GitError::file(home.trash_dir().join(&self.name)))
     }
 }
 
-fn read_note(home: &Home, name: &str) -> Result<Note, GitError> {
+fn read_note(home: &Home, name: &str) -> Result<TrashNote, GitError> {
     let below = Path::new(TRASH).join(name).join(NOTE);
     let failed = |said: String| GitError::File { path: home.root().join(&below), said };
     let bytes = host::read_below(home.root(), &below, MOST).map_err(|error| failed(error.to_string()))?;

@@ -14,7 +14,7 @@ const SETTINGS: [&str; 6] = [
 
 /// Two commits to be merged.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Try<'a> {
+pub(crate) struct TrialMerge<'a> {
     /// What both began with; the log tells when absent.
     pub(crate) base: Option<&'a Commit>,
     pub(crate) ours: &'a Commit,
@@ -23,32 +23,32 @@ pub(crate) struct Try<'a> {
 
 /// What a merge would be.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Trial {
+pub(crate) struct TrialResult {
     /// The merged tree; files that clash have marks.
     pub(crate) tree: String,
     /// What clashed; nothing when all is well.
-    pub(crate) end: Option<Clashed>,
+    pub(crate) end: Option<TrialConflict>,
 }
 
 /// What clashed in a merge.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Clashed {
+pub(crate) struct TrialConflict {
     pub(crate) files: Vec<String>,
     pub(crate) words: Vec<String>,
 }
 
-impl Try<'_> {
-    pub(crate) async fn run(self, git: &Git) -> Result<Trial, GitError> {
+impl TrialMerge<'_> {
+    pub(crate) async fn run(self, git: &Git) -> Result<TrialResult, GitError> {
         let mut trials = all(git, &[self]).await?;
         trials.pop().ok_or_else(|| git.odd("merge-tree", "nothing"))
     }
 }
 
 /// What each merge would be, in the same order.
-pub(crate) async fn all(git: &Git, tries: &[Try<'_>]) -> Result<Vec<Trial>, GitError> {
+pub(crate) async fn all(git: &Git, tries: &[TrialMerge<'_>]) -> Result<Vec<TrialResult>, GitError> {
     let mut args: Vec<&str> = SETTINGS.iter().flat_map(|setting| ["-c", setting]).collect();
     args.extend(["merge-tree", "--write-tree", "--name-only", "--messages", "--stdin"]);
-    let line = |pair: &Try<'_>| match pair.base {
+    let line = |pair: &TrialMerge<'_>| match pair.base {
         Some(base) => format!("{base} -- {} {}\n", pair.ours, pair.theirs),
         None => format!("{} {}\n", pair.ours, pair.theirs),
     };
@@ -59,7 +59,7 @@ pub(crate) async fn all(git: &Git, tries: &[Try<'_>]) -> Result<Vec<Trial>, GitE
 }
 
 /// Reads the answers: a state, a tree, names up to an empty one, then what is said of them up to an empty field.
-fn read(out: &[u8]) -> Option<Vec<Trial>> {
+fn read(out: &[u8]) -> Option<Vec<TrialResult>> {
     let mut fields = out.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     let mut trials = Vec::new();
     loop {
@@ -68,7 +68,7 @@ fn read(out: &[u8]) -> Option<Vec<Trial>> {
             return Some(trials);
         }
         let tree = fields.next()?.into_owned();
-        let mut clashed = Clashed::default();
+        let mut clashed = TrialConflict::default();
         clashed.files.extend(fields.by_ref().take_while(|name| !name.is_empty()).map(String::from));
         while let Some(count) = fields.next().filter(|count| !count.is_empty()) {
             let paths: Vec<String> = fields.by_ref().take(count.parse().ok()?).map(String::from).collect();
@@ -80,7 +80,7 @@ fn read(out: &[u8]) -> Option<Vec<Trial>> {
         }
         clashed.files.sort();
         clashed.files.dedup();
-        trials.push(Trial { tree, end: (state != "1").then_some(clashed) });
+        trials.push(TrialResult { tree, end: (state != "1").then_some(clashed) });
     }
 }
 
@@ -93,8 +93,9 @@ mod tests {
         let clash =
             ["0", "aaaa", "f", "", "1", "f", "Auto-merging", "of f\n", "1", "f", "CONFLICT (a)", "in f\n", "", ""];
         let out = [&clash[..clash.len() - 1], &["1", "bbbb", "", "", ""]].concat().join("\0").into_bytes();
-        let clashed = Clashed { files: vec!["f".into()], words: vec!["in f".into()] };
-        let expected = [Trial { tree: "aaaa".into(), end: Some(clashed) }, Trial { tree: "bbbb".into(), end: None }];
+        let clashed = TrialConflict { files: vec!["f".into()], words: vec!["in f".into()] };
+        let expected =
+            [TrialResult { tree: "aaaa".into(), end: Some(clashed) }, TrialResult { tree: "bbbb".into(), end: None }];
         assert_eq!(read(&out).as_deref(), Some(&expected[..]));
         for cut in 1..out.len() {
             let _no_panic = read(&out[..cut]);

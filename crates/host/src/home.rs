@@ -13,7 +13,7 @@ use protocol::SessionId;
 use rustix::process::Pid;
 
 use crate::files::make_below;
-use crate::guardian::{Ran, Survivors, end_marked, kill_guardian, wake_guardian};
+use crate::guardian::{RecordedPrograms, Survivors, end_marked, kill_guardian, wake_guardian};
 
 /// Why Bosun's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -228,7 +228,7 @@ impl Home {
 
     /// Takes a session that nobody owns: waits until nothing runs any more that an earlier owner started, and ends what
     /// an owner left behind that was killed together with its guardian. Blocks the thread meanwhile.
-    pub fn settle_session(&self, session: SessionId) -> Result<Settled, HomeError> {
+    pub fn settle_session(&self, session: SessionId) -> Result<IdleSession, HomeError> {
         let path = self.session_dir(session).join(OWNER_LOCK);
         let record = path.with_file_name(PROGRAMS);
         let lock = match lock_within(path.clone(), Duration::ZERO) {
@@ -247,15 +247,15 @@ impl Home {
         };
         let ran = end_marked(&record).map_err(|source| HomeError::from(&record, source))?;
         let ran = ran.map_err(|left| HomeError::Leftovers(Survivors(left.iter().map(number).collect())))?;
-        Ok(Settled { lock, record, ran })
+        Ok(IdleSession { lock, record, ran })
     }
 
     /// The same if there is nothing to wait for and nothing to end.
-    pub fn try_settle_session(&self, session: SessionId) -> Result<Option<Settled>, HomeError> {
+    pub fn try_settle_session(&self, session: SessionId) -> Result<Option<IdleSession>, HomeError> {
         let path = self.session_dir(session).join(OWNER_LOCK);
         let record = path.with_file_name(PROGRAMS);
         match lock_within(path, Duration::ZERO) {
-            Ok(lock) if !record.exists() => Ok(Some(Settled { lock, record, ran: Ran::Nothing })),
+            Ok(lock) if !record.exists() => Ok(Some(IdleSession { lock, record, ran: RecordedPrograms::Nothing })),
             Ok(_) | Err(HomeError::Locked { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -272,22 +272,22 @@ fn number(pid: &Pid) -> u32 {
 
 /// A session of which nothing runs, and that nobody else can take meanwhile.
 #[derive(Debug)]
-pub struct Settled {
+pub struct IdleSession {
     /// Its lock.
     pub lock: FileLock,
     record: PathBuf,
-    ran: Ran,
+    ran: RecordedPrograms,
 }
 
-impl Settled {
+impl IdleSession {
     /// Whether programs ran since the session was last settled: what lies in its folder may be theirs.
     pub fn had_programs(&self) -> bool {
-        self.ran == Ran::Programs
+        self.ran == RecordedPrograms::Programs
     }
 
     /// Takes the session for one without programs from now on, when what they may have left is dealt with.
     pub fn forget_programs(&mut self) -> Result<(), HomeError> {
-        self.ran = Ran::Nothing;
+        self.ran = RecordedPrograms::Nothing;
         match fs::remove_file(&self.record) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => Err(HomeError::from(&self.record, source)),
             Ok(()) | Err(_) => Ok(()),

@@ -17,21 +17,22 @@ pub mod machine;
 pub mod memory;
 mod plain;
 mod proc;
+pub mod sibling;
 pub mod terminal;
-pub mod twin;
 
 pub use clock::{Clock, SystemClock};
 pub use files::{
-    Change, Changes, EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, Moment, PathError, Place, Removed,
-    Stamp, Workspace, changed_since, is_untouched, make_below, move_below, remove_below, swap_below,
+    CheckedPath, EntryKind, ExpectedContent, FileBytes, FileChange, FileChanges, FileError, FileMoment, FileStamp,
+    FolderEntry, OpenFolder, PathError, RemovedFiles, Workspace, changed_since, is_untouched, make_below, move_below,
+    remove_below, swap_below,
 };
 pub use guardian::{
-    Exit, ExitStatus, Guardian, Input, Job, Kill, Leftovers, Output, Parting, Process, Program, SpawnError, Stderr,
-    Stdin, Survivors, WaitError, guardian_main,
+    ExitGrace, ExitStatus, Guardian, Job, KillMode, Leftovers, Process, ProcessInput, ProcessOutput, Program,
+    ProgramExit, SpawnError, Stderr, Stdin, Survivors, WaitError, guardian_main,
 };
-pub use home::{FileLock, Home, HomeError, Settled};
+pub use home::{FileLock, Home, HomeError, IdleSession};
 pub use ids::{Ids, TimeIds};
 pub use lineage::Lineage;
-pub use machine::Owner;
+pub use machine::ProcessIdentity;
 pub use plain::{PlainError, is_removed, open_plain, read_below, read_owned_below, read_plain, read_unlinked, user_id};
-pub use terminal::{Keys, Size};
+pub use terminal::{RawTerminal, TerminalSize};

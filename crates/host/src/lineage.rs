@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::process::Pid;
 
 use crate::guardian::{has_lowered_locks, is_guardian, is_marked};
-use crate::proc::{self, Stat, positive};
+use crate::proc::{self, ProcessStat, positive};
 
 /// Who started a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Lineage {
         if has_lowered_locks(process) {
             return Lineage::Agent;
         }
-        let parent = |child: Pid| Stat::read(child).map(|stat| stat.parent);
+        let parent = |child: Pid| ProcessStat::read(child).map(|stat| stat.parent);
         let (mut below, mut at) = (process, process);
         for _ in 0..LOOKS {
             match parent(at) {

@@ -6,11 +6,11 @@ use std::{fs, io, thread};
 use rustix::process::{DumpableBehavior, Pid, Signal, getpid, kill_process, set_dumpable_behavior, test_kill_process};
 
 use crate::Lineage;
-use crate::proc::Stat;
+use crate::proc::ProcessStat;
 
 /// A process, named so that no later process can be taken for it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Owner {
+pub struct ProcessIdentity {
     /// The boot of the machine that it runs in.
     pub boot: String,
     /// Its number, which another process may get after it.
@@ -19,12 +19,12 @@ pub struct Owner {
     pub started: u64,
 }
 
-impl Owner {
+impl ProcessIdentity {
     /// This process.
-    pub fn current() -> io::Result<Owner> {
+    pub fn current() -> io::Result<ProcessIdentity> {
         let pid = getpid();
         let pid_number = u32::try_from(pid.as_raw_pid()).map_err(io::Error::other)?;
-        Ok(Owner { boot: boot()?, pid: pid_number, started: Stat::read(pid)?.started })
+        Ok(ProcessIdentity { boot: boot()?, pid: pid_number, started: ProcessStat::read(pid)?.started })
     }
 
     /// Whether exactly this process still runs. A process that has ended but was not reaped does not.
@@ -32,7 +32,7 @@ impl Owner {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };
         let same_boot = boot().is_ok_and(|boot| boot == self.boot);
         same_boot
-            && match Stat::read(pid) {
+            && match ProcessStat::read(pid) {
                 Ok(stat) => stat.started == self.started && !stat.is_dead(),
                 // Some machines hide sealed processes. One that takes a signal lives, and may be the one.
                 Err(_) => test_kill_process(pid).is_ok(),
@@ -77,12 +77,12 @@ mod tests {
 
     #[test]
     fn this_process_is_alive_and_its_namesakes_are_not() {
-        let owner = Owner::current().unwrap();
+        let owner = ProcessIdentity::current().unwrap();
         assert!(owner.is_alive());
-        assert!(!Owner { started: owner.started + 1, ..owner.clone() }.is_alive());
-        assert!(!Owner { boot: "another".into(), ..owner.clone() }.is_alive());
-        assert!(!Owner { pid: 0, ..owner.clone() }.is_alive());
-        assert!(!Owner { pid: u32::MAX, ..owner }.is_alive());
+        assert!(!ProcessIdentity { started: owner.started + 1, ..owner.clone() }.is_alive());
+        assert!(!ProcessIdentity { boot: "another".into(), ..owner.clone() }.is_alive());
+        assert!(!ProcessIdentity { pid: 0, ..owner.clone() }.is_alive());
+        assert!(!ProcessIdentity { pid: u32::MAX, ..owner }.is_alive());
     }
 
     #[test]

@@ -10,19 +10,19 @@ const FILE: u64 = 64 * 1024;
 
 /// Where the machine tells of its memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gauge {
+pub struct MemoryGauge {
     root: PathBuf,
 }
 
-impl Default for Gauge {
-    fn default() -> Gauge {
-        Gauge::at("/".into())
+impl Default for MemoryGauge {
+    fn default() -> MemoryGauge {
+        MemoryGauge::at("/".into())
     }
 }
 
 /// What there was at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reading {
+pub struct MemoryReading {
     /// The bytes that this process may get without harm to others.
     pub available: u64,
     /// The bytes that there are for it in all.
@@ -33,7 +33,7 @@ pub struct Reading {
 
 /// How much memory is too little.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounds {
+pub struct MemoryBounds {
     /// Fewer bytes than this are too few.
     pub bytes: u64,
     /// A smaller part of all memory than this is too little, in percent.
@@ -42,15 +42,15 @@ pub struct Bounds {
     pub pressure: f64,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds { bytes: 256 * 1024 * 1024, percent: 5, pressure: 20.0 }
+impl Default for MemoryBounds {
+    fn default() -> MemoryBounds {
+        MemoryBounds { bytes: 256 * 1024 * 1024, percent: 5, pressure: 20.0 }
     }
 }
 
 /// Whether there is room for more work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Room {
+pub enum MemoryHeadroom {
     /// There is.
     #[default]
     Ample,
@@ -58,14 +58,14 @@ pub enum Room {
     Tight,
 }
 
-impl Gauge {
+impl MemoryGauge {
     /// A gauge whose `/proc` and `/sys` are below another folder.
-    pub fn at(root: PathBuf) -> Gauge {
-        Gauge { root }
+    pub fn at(root: PathBuf) -> MemoryGauge {
+        MemoryGauge { root }
     }
 
     /// Reads what there is now.
-    pub fn read(&self) -> io::Result<Reading> {
+    pub fn read(&self) -> io::Result<MemoryReading> {
         let meminfo = self.text("proc/meminfo")?;
         let machine = |name| {
             kibibytes(&meminfo, name)
@@ -77,35 +77,35 @@ impl Gauge {
             total = total.min(group.limit);
         }
         let pressure = self.text("proc/pressure/memory").ok().and_then(|text| pressure(&text));
-        Ok(Reading { available, total, pressure })
+        Ok(MemoryReading { available, total, pressure })
     }
 
     /// The control groups that leave this process less than the machine's `total`: its own and those above it, as far as
     /// they can be seen from here.
-    fn groups(&self, total: u64) -> Vec<Group> {
+    fn groups(&self, total: u64) -> Vec<CgroupLimits> {
         let own = self.text("proc/self/cgroup").unwrap_or_default();
         let second = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
         let first = own.lines().find_map(|line| {
             let (controllers, path) = line.split_once(':')?.1.split_once(":/")?;
             controllers.split(',').any(|name| name == "memory").then_some(path)
         });
-        let of = |version: &'static Version, path: &str| {
+        let of = |version: &'static CgroupVersion, path: &str| {
             let folders: Vec<PathBuf> =
                 Path::new(path).ancestors().map(|group| Path::new(version.folder).join(group)).collect();
-            folders.into_iter().filter_map(|folder| self.group(version, &folder, total)).collect::<Vec<Group>>()
+            folders.into_iter().filter_map(|folder| self.group(version, &folder, total)).collect::<Vec<CgroupLimits>>()
         };
         let first = first.map(|path| of(&FIRST, path)).unwrap_or_default();
         of(&SECOND, second).into_iter().chain(first).collect()
     }
 
-    fn group(&self, version: &Version, folder: &Path, total: u64) -> Option<Group> {
+    fn group(&self, version: &CgroupVersion, folder: &Path, total: u64) -> Option<CgroupLimits> {
         let number = |name: &str| self.text(folder.join(name)).ok()?.trim().parse::<u64>().ok();
         // One without a limit says `max`, or a number larger than any machine. Its statistics take the kernel a while.
         let limit = number(version.limit).filter(|limit| *limit < total)?;
         let stat = self.text(folder.join("memory.stat")).unwrap_or_default();
         // What the kernel gives up as soon as somebody needs it is not taken.
         let taken = number(version.used)?.saturating_sub(field(&stat, version.spare).unwrap_or_default());
-        Some(Group { limit, left: limit.saturating_sub(taken) })
+        Some(CgroupLimits { limit, left: limit.saturating_sub(taken) })
     }
 
     fn text(&self, path: impl AsRef<Path>) -> io::Result<String> {
@@ -115,40 +115,40 @@ impl Gauge {
     }
 }
 
-impl Bounds {
+impl MemoryBounds {
     /// Whether there is room, after what was said before. Once tight, it takes half as much again to be ample, so that
     /// what stands at the edge does not come and go.
-    pub fn room(&self, reading: &Reading, before: Room) -> Room {
+    pub fn room(&self, reading: &MemoryReading, before: MemoryHeadroom) -> MemoryHeadroom {
         let least = self.bytes.max(reading.total / 100 * self.percent);
         let (least, most) = match before {
-            Room::Ample => (least, self.pressure),
-            Room::Tight => (least + least / 2, self.pressure / 2.0),
+            MemoryHeadroom::Ample => (least, self.pressure),
+            MemoryHeadroom::Tight => (least + least / 2, self.pressure / 2.0),
         };
         let pressed = reading.pressure.is_some_and(|pressure| pressure > most);
-        if reading.available < least || pressed { Room::Tight } else { Room::Ample }
+        if reading.available < least || pressed { MemoryHeadroom::Tight } else { MemoryHeadroom::Ample }
     }
 }
 
 /// How a version of control groups names its files.
-struct Version {
+struct CgroupVersion {
     folder: &'static str,
     limit: &'static str,
     used: &'static str,
     spare: &'static str,
 }
 
-const FIRST: Version = Version {
+const FIRST: CgroupVersion = CgroupVersion {
     folder: "sys/fs/cgroup/memory",
     limit: "memory.limit_in_bytes",
     used: "memory.usage_in_bytes",
     spare: "total_inactive_file",
 };
 
-const SECOND: Version =
-    Version { folder: "sys/fs/cgroup", limit: "memory.max", used: "memory.current", spare: "inactive_file" };
+const SECOND: CgroupVersion =
+    CgroupVersion { folder: "sys/fs/cgroup", limit: "memory.max", used: "memory.current", spare: "inactive_file" };
 
 /// What a control group allows.
-struct Group {
+struct CgroupLimits {
     limit: u64,
     left: u64,
 }
@@ -179,14 +179,14 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Gauge) {
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, MemoryGauge) {
         let folder = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let gauge = Gauge::at(folder.path().to_owned());
+        let gauge = MemoryGauge::at(folder.path().to_owned());
         (folder, gauge)
     }
 
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn n15_this_machine_tells_of_its_memory() {
-        let reading = Gauge::default().read().unwrap();
+        let reading = MemoryGauge::default().read().unwrap();
         assert!(reading.total > 0 && reading.available <= reading.total, "{reading:?}");
     }
 
@@ -203,7 +203,7 @@ mod tests {
     fn n15_a_machine_without_limits_tells_what_it_has() {
         let psi = "some avg10=1.25 avg60=0.00 avg300=0.00 total=5\nfull avg10=9.00 avg60=0.00 avg300=0.00 total=5\n";
         let (_folder, gauge) = machine(&[MEMINFO, ("proc/pressure/memory", psi)]);
-        let reading = Reading { available: 8 * GIB, total: 16 * GIB, pressure: Some(1.25) };
+        let reading = MemoryReading { available: 8 * GIB, total: 16 * GIB, pressure: Some(1.25) };
         assert_eq!(gauge.read().unwrap(), reading);
     }
 
@@ -218,7 +218,7 @@ mod tests {
             ("sys/fs/cgroup/user/memory.current", "2147483000\n"),
             ("sys/fs/cgroup/user/memory.stat", "anon 1\ninactive_file 1073741176\n"),
         ]);
-        assert_eq!(gauge.read().unwrap(), Reading { available: GIB, total: 2 * GIB, pressure: None });
+        assert_eq!(gauge.read().unwrap(), MemoryReading { available: GIB, total: 2 * GIB, pressure: None });
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
             ("sys/fs/cgroup/memory/memory.usage_in_bytes", "2147483000\n"),
             ("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 1073741176\n"),
         ]);
-        assert_eq!(gauge.read().unwrap(), Reading { available: GIB, total: 2 * GIB, pressure: None });
+        assert_eq!(gauge.read().unwrap(), MemoryReading { available: GIB, total: 2 * GIB, pressure: None });
     }
 
     #[test]
@@ -252,16 +252,16 @@ mod tests {
 
     #[test]
     fn n15_what_became_tight_is_ample_only_with_room_to_spare() {
-        let bounds = Bounds::default();
-        let reading = |mib: u64, pressure| Reading { available: mib << 20, total: GIB, pressure: Some(pressure) };
+        let bounds = MemoryBounds::default();
+        let reading = |mib: u64, pressure| MemoryReading { available: mib << 20, total: GIB, pressure: Some(pressure) };
         let room = |mib, pressure, before| bounds.room(&reading(mib, pressure), before);
-        assert_eq!(room(256, 20.0, Room::Ample), Room::Ample);
-        assert_eq!(room(255, 0.0, Room::Ample), Room::Tight);
-        assert_eq!(room(256, 0.0, Room::Tight), Room::Tight);
-        assert_eq!(room(384, 10.0, Room::Tight), Room::Ample);
-        assert_eq!(room(900, 20.1, Room::Ample), Room::Tight);
-        assert_eq!(room(900, 10.1, Room::Tight), Room::Tight);
-        let large = Reading { available: 4 * GIB, total: 100 * GIB, pressure: None };
-        assert_eq!(bounds.room(&large, Room::Ample), Room::Tight);
+        assert_eq!(room(256, 20.0, MemoryHeadroom::Ample), MemoryHeadroom::Ample);
+        assert_eq!(room(255, 0.0, MemoryHeadroom::Ample), MemoryHeadroom::Tight);
+        assert_eq!(room(256, 0.0, MemoryHeadroom::Tight), MemoryHeadroom::Tight);
+        assert_eq!(room(384, 10.0, MemoryHeadroom::Tight), MemoryHeadroom::Ample);
+        assert_eq!(room(900, 20.1, MemoryHeadroom::Ample), MemoryHeadroom::Tight);
+        assert_eq!(room(900, 10.1, MemoryHeadroom::Tight), MemoryHeadroom::Tight);
+        let large = MemoryReading { available: 4 * GIB, total: 100 * GIB, pressure: None };
+        assert_eq!(bounds.room(&large, MemoryHeadroom::Ample), MemoryHeadroom::Tight);
     }
 }

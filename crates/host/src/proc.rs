@@ -9,7 +9,7 @@ use rustix::process::{Pid, getpid};
 
 /// The fields of `/proc/PID/stat` that tell whose a process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stat {
+pub(crate) struct ProcessStat {
     /// The state's letter.
     pub(crate) state: u8,
     /// The process that is told when it ends; none if that is outside the namespace.
@@ -22,20 +22,20 @@ pub(crate) struct Stat {
     pub(crate) started: u64,
 }
 
-impl Stat {
+impl ProcessStat {
     /// Reads the fields of one process.
-    pub(crate) fn read(pid: Pid) -> io::Result<Stat> {
+    pub(crate) fn read(pid: Pid) -> io::Result<ProcessStat> {
         let line = fs::read(format!("/proc/{pid}/stat"))?;
-        Stat::parse(&line).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/stat")))
+        ProcessStat::parse(&line).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/stat")))
     }
 
     /// Reads the fields after the name, which may itself hold blanks, brackets and any other byte.
-    fn parse(line: &[u8]) -> Option<Stat> {
+    fn parse(line: &[u8]) -> Option<ProcessStat> {
         let name_ends = line.iter().rposition(|&byte| byte == b')')?;
         let rest = str::from_utf8(line.get(name_ends + 1..)?).ok()?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         let pid = |at: usize| fields.get(at)?.parse().ok().map(positive);
-        Some(Stat {
+        Some(ProcessStat {
             state: *fields.first()?.as_bytes().first()?,
             parent: pid(1)?,
             group: pid(2)?,
@@ -57,28 +57,28 @@ impl Stat {
 
 /// Every process of the machine at about one moment.
 #[derive(Debug)]
-pub(crate) struct Snapshot(HashMap<Pid, Stat>);
+pub(crate) struct ProcessTable(HashMap<Pid, ProcessStat>);
 
-impl Snapshot {
+impl ProcessTable {
     /// Looks at every process. Fails rather than leave one out, unless that one has just ended.
-    pub(crate) fn take() -> io::Result<Snapshot> {
+    pub(crate) fn take() -> io::Result<ProcessTable> {
         let mut all = HashMap::new();
         for entry in fs::read_dir("/proc")? {
             let Some(pid) = entry?.file_name().to_str().and_then(parse_pid) else { continue };
-            if let Some(stat) = if_it_lives(Stat::read(pid))? {
+            if let Some(stat) = if_it_lives(ProcessStat::read(pid))? {
                 all.insert(pid, stat);
             }
         }
-        Ok(Snapshot(all))
+        Ok(ProcessTable(all))
     }
 
     /// The processes that `parent` will be told about, dead ones included.
-    pub(crate) fn children(&self, parent: Pid) -> impl Iterator<Item = (Pid, &Stat)> {
+    pub(crate) fn children(&self, parent: Pid) -> impl Iterator<Item = (Pid, &ProcessStat)> {
         self.0.iter().filter(move |(_, stat)| stat.parent == Some(parent)).map(|(&pid, stat)| (pid, stat))
     }
 
     /// The living processes among `roots` and everything below them.
-    pub(crate) fn living(&self, roots: impl IntoIterator<Item = Pid>) -> Vec<(Pid, Stat)> {
+    pub(crate) fn living(&self, roots: impl IntoIterator<Item = Pid>) -> Vec<(Pid, ProcessStat)> {
         let mut below: HashMap<Pid, Vec<Pid>> = HashMap::new();
         for (&pid, stat) in &self.0 {
             if let Some(parent) = stat.parent {
@@ -108,7 +108,7 @@ pub(crate) fn own_children() -> io::Result<Vec<Pid>> {
     match fs::read_to_string(format!("/proc/self/task/{own}/children")) {
         Ok(list) => Ok(list.split_ascii_whitespace().filter_map(parse_pid).collect()),
         // Not every kernel is built with this file.
-        Err(_) => Ok(Snapshot::take()?.children(own).map(|(pid, _)| pid).collect()),
+        Err(_) => Ok(ProcessTable::take()?.children(own).map(|(pid, _)| pid).collect()),
     }
 }
 
@@ -156,8 +156,8 @@ pub(crate) fn positive(number: i32) -> Option<Pid> {
 mod tests {
     use super::*;
 
-    fn stat(name: &str) -> Option<Stat> {
-        Stat::parse(format!("42 ({name}) S 7 40 39 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2\n").as_bytes())
+    fn stat(name: &str) -> Option<ProcessStat> {
+        ProcessStat::parse(format!("42 ({name}) S 7 40 39 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2\n").as_bytes())
     }
 
     #[test]
@@ -172,22 +172,22 @@ mod tests {
     #[test]
     fn numbers_that_name_no_process_are_none() {
         let line = "42 (sh) X 0 -1 -1 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2\n";
-        let stat = Stat::parse(line.as_bytes()).unwrap();
+        let stat = ProcessStat::parse(line.as_bytes()).unwrap();
         assert_eq!((stat.parent, stat.group, stat.session), (None, None, None));
     }
 
     #[test]
     fn a_torn_line_is_no_process() {
         for line in ["", "42", "42 (sh", "42 (sh)", "42 (sh) S 7 40"] {
-            assert_eq!(Stat::parse(line.as_bytes()), None, "{line}");
+            assert_eq!(ProcessStat::parse(line.as_bytes()), None, "{line}");
         }
     }
 
     #[test]
     fn this_process_is_among_its_parents_children() {
         let own = getpid();
-        let parent = Stat::read(own).unwrap().parent.unwrap();
-        let snapshot = Snapshot::take().unwrap();
+        let parent = ProcessStat::read(own).unwrap().parent.unwrap();
+        let snapshot = ProcessTable::take().unwrap();
         assert!(snapshot.children(parent).any(|(pid, _)| pid == own));
         assert!(snapshot.living([parent]).iter().any(|(pid, _)| *pid == own));
     }

@@ -10,25 +10,25 @@ use rustix::termios::{
 
 /// How large a terminal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub struct TerminalSize {
     /// Columns.
     pub columns: usize,
     /// Rows.
     pub rows: usize,
 }
 
-impl Size {
+impl TerminalSize {
     /// What a terminal has that does not tell.
-    const USUAL: Size = Size { columns: 80, rows: 24 };
+    const USUAL: TerminalSize = TerminalSize { columns: 80, rows: 24 };
 
     /// The size of the terminal on stdout, or on stderr when stdout goes elsewhere.
-    pub fn read() -> Size {
+    pub fn read() -> TerminalSize {
         let size = tcgetwinsize(io::stdout()).or_else(|_| tcgetwinsize(io::stderr()));
         match size {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-                Size { columns: size.ws_col.into(), rows: size.ws_row.into() }
+                TerminalSize { columns: size.ws_col.into(), rows: size.ws_row.into() }
             }
-            Ok(_) | Err(_) => Size::USUAL,
+            Ok(_) | Err(_) => TerminalSize::USUAL,
         }
     }
 }
@@ -60,15 +60,15 @@ pub fn is_foreground() -> bool {
 
 /// A terminal on stdin that gives every key as it is pressed and shows none. It is as it was when this is dropped.
 #[derive(Debug)]
-pub struct Keys {
+pub struct RawTerminal {
     before: Termios,
 }
 
-impl Keys {
+impl RawTerminal {
     /// Asks for single keys from now on.
-    pub fn ask() -> io::Result<Keys> {
+    pub fn ask() -> io::Result<RawTerminal> {
         let before = rustix::termios::tcgetattr(io::stdin())?;
-        let keys = Keys { before };
+        let keys = RawTerminal { before };
         keys.ask_again()?;
         Ok(keys)
     }
@@ -88,7 +88,7 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing.
         let _gone = rustix::termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.before);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bosun_store::{Batch, SessionFile};
-use host::{Home, Owner};
+use host::{Home, ProcessIdentity};
 use protocol::{At, Entry, Event, SessionId, TaskId};
 use tokio::task::JoinSet;
 
@@ -26,7 +26,7 @@ async fn rate(callers: usize, events: usize) -> f64 {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path().join("home")).unwrap();
     let id = uuid::Uuid::now_v7();
-    let opened = SessionFile::create(&home, SessionId::new(id), &Owner::current().unwrap(), At(1)).unwrap();
+    let opened = SessionFile::create(&home, SessionId::new(id), &ProcessIdentity::current().unwrap(), At(1)).unwrap();
     let writer = Arc::new(opened.writer);
     let began = Instant::now();
     let mut work = JoinSet::new();

@@ -5,7 +5,7 @@
 //! the session could run any more: whoever leaves a command, or takes one, first makes sure of that and refuses what was
 //! there before.
 
-use host::{Home, Settled};
+use host::{Home, IdleSession};
 use protocol::api::{Command, CommandFate, RefusalKind};
 use protocol::{At, SessionId};
 use rusqlite::{Connection, TransactionBehavior, params};
@@ -27,7 +27,7 @@ pub fn post_command(home: &Home, id: SessionId, command: &Command, now: At) -> R
 }
 
 /// Refuses what programs may have left in the file of a session that was just taken, and gives what is left of it.
-pub fn clear_unproven(home: &Home, id: SessionId, settled: &mut Settled) -> Result<(), StoreError> {
+pub fn clear_unproven(home: &Home, id: SessionId, settled: &mut IdleSession) -> Result<(), StoreError> {
     if settled.had_programs() {
         let path = home.session_db(id);
         let conn = open_current(home, id, &path)?;

@@ -1,7 +1,7 @@
 //! Who may write to a session's file. The fence grows with every owner, and a write that carries an older one
 //! is refused.
 
-use host::Owner;
+use host::ProcessIdentity;
 use protocol::{At, Fence};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -11,7 +11,7 @@ pub(crate) struct Lease {
     /// The number of the last owner.
     pub(crate) fence: Fence,
     /// That owner, unless it has ended cleanly.
-    pub(crate) holder: Option<Owner>,
+    pub(crate) holder: Option<ProcessIdentity>,
 }
 
 impl Lease {
@@ -25,7 +25,7 @@ impl Lease {
 pub(crate) fn read(conn: &Connection) -> rusqlite::Result<Option<Lease>> {
     conn.prepare_cached("SELECT fence, boot, pid, started, held FROM bosun_lease")?
         .query_row([], |row| {
-            let owner = Owner { boot: row.get(1)?, pid: row.get(2)?, started: row.get(3)? };
+            let owner = ProcessIdentity { boot: row.get(1)?, pid: row.get(2)?, started: row.get(3)? };
             let held: bool = row.get(4)?;
             Ok(Lease { fence: Fence(row.get(0)?), holder: held.then_some(owner) })
         })
@@ -38,7 +38,7 @@ pub(crate) fn fence(conn: &Connection) -> rusqlite::Result<Fence> {
 }
 
 /// Writes the next owner.
-pub(crate) fn take(conn: &Connection, fence: Fence, owner: &Owner, now: At) -> rusqlite::Result<()> {
+pub(crate) fn take(conn: &Connection, fence: Fence, owner: &ProcessIdentity, now: At) -> rusqlite::Result<()> {
     conn.execute(
         "INSERT OR REPLACE INTO bosun_lease (one, fence, boot, pid, started, held, taken_at)
          VALUES (1, ?1, ?2, ?3, ?4, 1, ?5)",

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use host::{Home, Owner};
+use host::{Home, ProcessIdentity};
 use protocol::api::{
     AskView, AsksParams, AsksResult, Command, CommandFate, SessionView, TaskRecord, TaskView, TasksPage, TasksParams,
     TodosPage, TodosParams,
@@ -175,7 +175,7 @@ impl Reader {
     }
 
     /// Who holds the session, dead or alive; none after a clean end.
-    pub fn lease(&self) -> Result<Option<(Fence, Owner)>, StoreError> {
+    pub fn lease(&self) -> Result<Option<(Fence, ProcessIdentity)>, StoreError> {
         let lease = self.ask(lease::read)?;
         Ok(lease.and_then(|lease| lease.holder.map(|holder| (lease.fence, holder))))
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use host::{Home, Owner};
+use host::{Home, ProcessIdentity};
 use protocol::{At, Envelope, Fence, SessionId};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, TransactionBehavior, ffi};
@@ -37,7 +37,7 @@ pub struct Opened {
 
 impl SessionFile {
     /// Makes a new session and owns it.
-    pub fn create(home: &Home, id: SessionId, owner: &Owner, now: At) -> Result<Opened, StoreError> {
+    pub fn create(home: &Home, id: SessionId, owner: &ProcessIdentity, now: At) -> Result<Opened, StoreError> {
         Self::create_probed(home, id, owner, now, Arc::new(NoProbe))
     }
 
@@ -45,7 +45,7 @@ impl SessionFile {
     pub fn create_probed(
         home: &Home,
         id: SessionId,
-        owner: &Owner,
+        owner: &ProcessIdentity,
         now: At,
         probe: Arc<dyn Probe>,
     ) -> Result<Opened, StoreError> {
@@ -56,7 +56,7 @@ impl SessionFile {
     }
 
     /// Owns a session that nobody alive owns.
-    pub fn adopt(home: &Home, id: SessionId, owner: &Owner, now: At) -> Result<Opened, StoreError> {
+    pub fn adopt(home: &Home, id: SessionId, owner: &ProcessIdentity, now: At) -> Result<Opened, StoreError> {
         Self::adopt_probed(home, id, owner, now, Arc::new(NoProbe))
     }
 
@@ -64,7 +64,7 @@ impl SessionFile {
     pub fn adopt_probed(
         home: &Home,
         id: SessionId,
-        owner: &Owner,
+        owner: &ProcessIdentity,
         now: At,
         probe: Arc<dyn Probe>,
     ) -> Result<Opened, StoreError> {
@@ -181,7 +181,7 @@ pub(crate) fn open_to_read(home: &Home, id: SessionId, path: &Path) -> Result<Co
 /// Who wants to own a session.
 struct Claim<'a> {
     id: SessionId,
-    owner: &'a Owner,
+    owner: &'a ProcessIdentity,
     now: At,
     probe: Arc<dyn Probe>,
 }

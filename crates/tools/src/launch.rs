@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use host::{Exit, Guardian, Process, Program, SpawnError, WaitError};
+use host::{Guardian, Process, Program, ProgramExit, SpawnError, WaitError};
 use tokio::io::AsyncReadExt;
 
 use crate::{ToolError, environment};
@@ -53,7 +53,7 @@ const LINGER: Duration = Duration::from_secs(1);
 const BUFFER: usize = 16 * 1024;
 
 /// Reads a command's output to its end and waits for its exit. May be dropped and called again to go on.
-pub async fn follow(process: &mut Process, mut sink: impl FnMut(&[u8])) -> Result<Exit, WaitError> {
+pub async fn follow(process: &mut Process, mut sink: impl FnMut(&[u8])) -> Result<ProgramExit, WaitError> {
     let mut buffer = vec![0; BUFFER];
     let Process { output, job, .. } = process;
     let exit = loop {

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Cursor};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use host::{Expect, FileBytes, FileError, Folder, Place, Stamp};
+use host::{CheckedPath, ExpectedContent, FileBytes, FileError, FileStamp, OpenFolder};
 use protocol::Evidence;
 
 use crate::refusal::{missing, refusal};
@@ -57,13 +57,13 @@ pub(crate) fn changed<'a>(cx: &Context, text: &str, paths: impl IntoIterator<Ite
 /// A place that the call may use. There is no other way to a file, and every use asks again.
 #[derive(Debug)]
 pub(crate) struct Granted {
-    place: Place,
+    place: CheckedPath,
     how: Use,
 }
 
 impl Granted {
     /// The place, if the call may use it.
-    fn of(cx: &Context, place: Place, how: Use) -> Result<Granted, ToolError> {
+    fn of(cx: &Context, place: CheckedPath, how: Use) -> Result<Granted, ToolError> {
         let granted = Granted { place, how };
         granted.again(cx)?;
         Ok(granted)
@@ -81,7 +81,7 @@ impl Granted {
 
     /// The place, if the call may still use it. Using it follows no links, so the path that is asked about is the one
     /// that is opened.
-    fn again(&self, cx: &Context) -> Result<&Place, ToolError> {
+    fn again(&self, cx: &Context) -> Result<&CheckedPath, ToolError> {
         cx.reach.check(self.place.path(), self.how)?;
         Ok(&self.place)
     }
@@ -160,7 +160,7 @@ pub(crate) struct Reader {
     /// Its bytes.
     pub(crate) bytes: Box<dyn BufRead>,
     /// Its state when it was opened.
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: FileStamp,
 }
 
 /// Opens what is at a place.
@@ -175,13 +175,13 @@ pub(crate) fn open(cx: &Context, granted: &Granted) -> Result<Opened, ToolError>
 }
 
 /// Opens a file too large to be held.
-fn open_large(cx: &Context, place: &Place) -> Result<Opened, ToolError> {
+fn open_large(cx: &Context, place: &CheckedPath) -> Result<Opened, ToolError> {
     let (file, found) = place.open().map_err(|error| refusal(cx, place, error))?;
-    Ok(Opened::File(Reader { bytes: Box::new(BufReader::new(file)), stamp: Stamp::of(&found) }))
+    Ok(Opened::File(Reader { bytes: Box::new(BufReader::new(file)), stamp: FileStamp::of(&found) }))
 }
 
 /// Opens a folder to list it.
-pub(crate) fn list(cx: &Context, granted: &Granted) -> Result<Folder, ToolError> {
+pub(crate) fn list(cx: &Context, granted: &Granted) -> Result<OpenFolder, ToolError> {
     let place = granted.again(cx)?;
     place.folder().map_err(|error| refusal(cx, place, error))
 }
@@ -193,10 +193,10 @@ pub(crate) fn read(cx: &Context, granted: &Granted) -> Result<FileBytes, ToolErr
 }
 
 /// Writes a file, making its folders when it is new. The agent has then seen it as it is.
-pub(crate) fn write(cx: &Context, granted: &Granted, bytes: &[u8], expect: Expect) -> Result<(), ToolError> {
+pub(crate) fn write(cx: &Context, granted: &Granted, bytes: &[u8], expect: ExpectedContent) -> Result<(), ToolError> {
     let _turn = turn(&granted.place);
     let place = granted.again(cx)?;
-    if matches!(expect, Expect::New) {
+    if matches!(expect, ExpectedContent::New) {
         cx.workspace.create_parents(place).map_err(|error| refusal(cx, place, error))?;
     }
     let stamp = place.write(bytes, expect).map_err(|error| refusal(cx, place, error))?;
@@ -205,10 +205,10 @@ pub(crate) fn write(cx: &Context, granted: &Granted, bytes: &[u8], expect: Expec
 }
 
 /// Removes a file that is still as `stamp` says.
-pub(crate) fn remove(cx: &Context, granted: &Granted, stamp: Stamp) -> Result<(), ToolError> {
+pub(crate) fn remove(cx: &Context, granted: &Granted, stamp: FileStamp) -> Result<(), ToolError> {
     let _turn = turn(&granted.place);
     let place = granted.again(cx)?;
-    place.remove(Expect::Unchanged(stamp)).map_err(|error| refusal(cx, place, error))?;
+    place.remove(ExpectedContent::Unchanged(stamp)).map_err(|error| refusal(cx, place, error))?;
     cx.stamps.forget(place.path());
     Ok(())
 }
@@ -224,7 +224,7 @@ pub(crate) fn write_with_mode(cx: &Context, granted: &Granted, bytes: &[u8], mod
 }
 
 /// Agents of one process take turns at a file, so that comparing it and replacing it are one step among them.
-fn turn(place: &Place) -> MutexGuard<'static, ()> {
+fn turn(place: &CheckedPath) -> MutexGuard<'static, ()> {
     static TURNS: [Mutex<()>; 32] = [const { Mutex::new(()) }; 32];
     let mut hasher = DefaultHasher::new();
     place.path().hash(&mut hasher);

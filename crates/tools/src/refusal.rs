@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use host::{FileError, Place};
+use host::{CheckedPath, FileError};
 
 use crate::place::shown;
 use crate::text::nearest;
@@ -15,7 +15,7 @@ pub(crate) fn stale(shown: &str) -> ToolError {
 }
 
 /// The refusal for a file that could not be used.
-pub(crate) fn refusal(cx: &Context, place: &Place, error: FileError) -> ToolError {
+pub(crate) fn refusal(cx: &Context, place: &CheckedPath, error: FileError) -> ToolError {
     let shown = shown(cx, place.path());
     match error {
         FileError::Missing(_) => missing(cx, place.path()),

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use host::Stamp;
+use host::FileStamp;
 
 /// The state of each file as one agent last saw it, by canonical path.
 #[derive(Debug, Default)]
-pub struct Stamps(Mutex<HashMap<PathBuf, Stamp>>);
+pub struct Stamps(Mutex<HashMap<PathBuf, FileStamp>>);
 
 impl Stamps {
     /// An agent that has read nothing.
@@ -17,7 +17,7 @@ impl Stamps {
     }
 
     /// Notes what the agent has seen of a file.
-    pub fn record(&self, path: &Path, stamp: Stamp) {
+    pub fn record(&self, path: &Path, stamp: FileStamp) {
         self.map().insert(path.to_owned(), stamp);
     }
 
@@ -27,11 +27,11 @@ impl Stamps {
     }
 
     /// The state of the file as the agent last saw it.
-    pub fn seen(&self, path: &Path) -> Option<Stamp> {
+    pub fn seen(&self, path: &Path) -> Option<FileStamp> {
         self.map().get(path).copied()
     }
 
-    fn map(&self) -> MutexGuard<'_, HashMap<PathBuf, Stamp>> {
+    fn map(&self) -> MutexGuard<'_, HashMap<PathBuf, FileStamp>> {
         // Each use is a single map operation, so a panic elsewhere cannot leave it half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let floor = Arc::new(Floor::new(url, command, child));
+        let floor = Arc::new(WorkerContext::new(url, command, child));
         floor.ask(read(first)).await;
         let mut working: JoinSet<()> = (0..workers.parse().unwrap()).map(|_: usize| work(Arc::clone(&floor))).collect();
         while let Some(done) = working.join_next().await {
@@ -36,14 +36,14 @@ fn main() -> ExitCode {
 }
 
 /// What every worker uses.
-struct Floor {
+struct WorkerContext {
     client: Client,
     url: String,
     command: String,
     requests: Vec<Vec<u8>>,
 }
 
-async fn work(floor: Arc<Floor>) {
+async fn work(floor: Arc<WorkerContext>) {
     let (last, before) = floor.requests.split_last().unwrap();
     for request in before {
         floor.ask(request.clone()).await;
@@ -52,11 +52,11 @@ async fn work(floor: Arc<Floor>) {
     floor.ask(last.clone()).await;
 }
 
-impl Floor {
-    fn new(url: &str, command: &str, child: &[String]) -> Floor {
+impl WorkerContext {
+    fn new(url: &str, command: &str, child: &[String]) -> WorkerContext {
         let client = Client::new(Route::default(), Patience::default());
         let requests = child.iter().map(|file| read(file)).collect();
-        Floor { client, url: format!("{url}/v1/messages"), command: command.into(), requests }
+        WorkerContext { client, url: format!("{url}/v1/messages"), command: command.into(), requests }
     }
 
     /// Asks the model and reads its answer to the end.

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use bosun_testkit::server::{Hint, Keep, PlanError, Setup, span};
+use bosun_testkit::server::{Hint, PlanError, RequestRetention, ServerSetup, span};
 use model::Script;
 
 const USAGE: &str = "\
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn setup(arguments: &[String]) -> Result<Setup, String> {
+fn setup(arguments: &[String]) -> Result<ServerSetup, String> {
     let (pairs, rest) = arguments.as_chunks::<2>();
     if let [flag] = rest {
         return Err(format!("{flag} needs a value"));
@@ -49,13 +49,13 @@ fn setup(arguments: &[String]) -> Result<Setup, String> {
     let script = pairs.iter().find(|[flag, _]| flag == "--script").ok_or("--script is missing")?;
     let script = Script::load(Path::new(&script[1])).map_err(|error| error.to_string())?;
     // A process that answers benches for hours must not remember them.
-    pairs.iter().try_fold(Setup::new(script).keep(Keep::Totals), |setup, [flag, value]| {
+    pairs.iter().try_fold(ServerSetup::new(script).keep(RequestRetention::Totals), |setup, [flag, value]| {
         apply(setup, flag, value)?.ok_or_else(|| format!("{flag} cannot be `{value}`"))
     })
 }
 
 /// The setup with one flag more; none when the value makes no sense.
-fn apply(setup: Setup, flag: &str, value: &str) -> Result<Option<Setup>, String> {
+fn apply(setup: ServerSetup, flag: &str, value: &str) -> Result<Option<ServerSetup>, String> {
     Ok(match flag {
         "--script" => Some(setup),
         "--port" => value.parse().ok().map(|port| setup.port(port)),

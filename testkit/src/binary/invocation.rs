@@ -6,69 +6,69 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{Ended, Running};
+use super::{BinaryExit, RunningBinary};
 use crate::server::ModelServer;
 
 /// The binary with its arguments and surroundings.
 #[derive(Debug)]
 #[must_use = "nothing runs before `run` or `start`"]
-pub struct Invocation {
+pub struct BinaryInvocation {
     command: Command,
     stdin: Vec<u8>,
     stdout: Stdio,
     stderr: Stdio,
 }
 
-impl Invocation {
+impl BinaryInvocation {
     /// The key that [`Invocation::against`] gives it.
     pub const KEY: &str = "sk-test-0123456789";
 
-    pub(super) fn new(program: &Path, folder: &Path) -> Invocation {
+    pub(super) fn new(program: &Path, folder: &Path) -> BinaryInvocation {
         let mut command = Command::new(program);
         command.current_dir(folder).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        Invocation { command, stdin: Vec::new(), stdout: Stdio::piped(), stderr: Stdio::piped() }
+        BinaryInvocation { command, stdin: Vec::new(), stdout: Stdio::piped(), stderr: Stdio::piped() }
     }
 
     /// Adds arguments.
-    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Invocation {
+    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> BinaryInvocation {
         self.command.args(args);
         self
     }
 
     /// Sets an environment variable.
-    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Invocation {
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> BinaryInvocation {
         self.command.env(name, value);
         self
     }
 
     /// Lets it ask this server for every model, with a key for each provider.
-    pub fn against(self, server: &ModelServer) -> Invocation {
+    pub fn against(self, server: &ModelServer) -> BinaryInvocation {
         self.env("ANTHROPIC_BASE_URL", server.url())
-            .env("ANTHROPIC_API_KEY", Invocation::KEY)
+            .env("ANTHROPIC_API_KEY", BinaryInvocation::KEY)
             .env("OPENAI_BASE_URL", server.openai_url())
-            .env("OPENAI_API_KEY", Invocation::KEY)
+            .env("OPENAI_API_KEY", BinaryInvocation::KEY)
     }
 
     /// Takes an environment variable away.
-    pub fn without_env(mut self, name: &str) -> Invocation {
+    pub fn without_env(mut self, name: &str) -> BinaryInvocation {
         self.command.env_remove(name);
         self
     }
 
     /// Starts in another folder.
-    pub fn within(mut self, folder: &Path) -> Invocation {
+    pub fn within(mut self, folder: &Path) -> BinaryInvocation {
         self.command.current_dir(folder);
         self
     }
 
     /// What it reads from stdin, which is empty otherwise.
-    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Invocation {
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> BinaryInvocation {
         self.stdin = bytes.into();
         self
     }
 
     /// Gives it a stdout that nobody reads any more.
-    pub fn with_closed_stdout(mut self) -> Invocation {
+    pub fn with_closed_stdout(mut self) -> BinaryInvocation {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         self.stdout = writer.into();
@@ -76,13 +76,13 @@ impl Invocation {
     }
 
     /// Gives it a file as stdout.
-    pub fn with_stdout_to(mut self, path: &Path) -> Invocation {
+    pub fn with_stdout_to(mut self, path: &Path) -> BinaryInvocation {
         self.stdout = OpenOptions::new().write(true).create(true).truncate(false).open(path).unwrap().into();
         self
     }
 
     /// Keeps no output, so that nothing has to wait for processes that hold the streams open.
-    pub fn unheard(mut self) -> Invocation {
+    pub fn unheard(mut self) -> BinaryInvocation {
         (self.stdout, self.stderr) = (Stdio::null(), Stdio::null());
         self
     }
@@ -99,21 +99,21 @@ impl Invocation {
         command.current_dir(self.command.get_current_dir().unwrap_or(Path::new("/")));
     }
 
-    pub(super) fn user(mut self, user: u32) -> Invocation {
+    pub(super) fn user(mut self, user: u32) -> BinaryInvocation {
         self.command.uid(user).gid(user);
         self
     }
 
     /// Runs it to its end.
     #[track_caller]
-    pub fn run(self) -> Ended {
+    pub fn run(self) -> BinaryExit {
         self.start().wait()
     }
 
     /// Starts it.
     #[track_caller]
-    pub fn start(mut self) -> Running {
+    pub fn start(mut self) -> RunningBinary {
         let streams = self.command.stdin(Stdio::piped()).stdout(self.stdout).stderr(self.stderr);
-        Running::new(streams.spawn().unwrap(), self.stdin)
+        RunningBinary::new(streams.spawn().unwrap(), self.stdin)
     }
 }

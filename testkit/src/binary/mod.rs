@@ -12,19 +12,19 @@
 
 mod damage;
 mod disk;
+mod fixture;
 mod invocation;
 mod machine;
 mod running;
 pub mod sdk;
-mod stage;
 mod tmux;
 
 pub use damage::{garble, set_format, truncate};
 pub use disk::{Ballast, SmallDisk};
-pub use invocation::Invocation;
+pub use fixture::BinaryFixture;
+pub use invocation::BinaryInvocation;
 pub use machine::{NOBODY, commands_with, is_root, unique_sleep, within};
-pub use running::{Ended, Running, Signal};
-pub use stage::Stage;
+pub use running::{BinaryExit, ProcessSignal, RunningBinary};
 pub use tmux::Tmux;
 
 /// How long anything may take before a test gives up on it.

@@ -13,7 +13,7 @@ use super::{PATIENCE, within};
 
 /// What can be sent to a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signal {
+pub enum ProcessSignal {
     /// What Ctrl-C sends.
     Interrupt,
     /// What asks it to end.
@@ -30,21 +30,21 @@ pub enum Signal {
 
 /// The binary while it runs. It is killed when it is dropped before its end.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningBinary {
     child: Child,
     began: Instant,
-    stdout: Ear,
-    stderr: Ear,
+    stdout: StreamReader,
+    stderr: StreamReader,
 }
 
-impl Running {
+impl RunningBinary {
     #[track_caller]
-    pub(super) fn new(mut child: Child, stdin: Vec<u8>) -> Running {
+    pub(super) fn new(mut child: Child, stdin: Vec<u8>) -> RunningBinary {
         let mut input = child.stdin.take().unwrap();
         // On a thread of its own: it may never read what it is given.
         thread::spawn(move || input.write_all(&stdin));
-        let (stdout, stderr) = (Ear::new(child.stdout.take()), Ear::new(child.stderr.take()));
-        Running { child, began: Instant::now(), stdout, stderr }
+        let (stdout, stderr) = (StreamReader::new(child.stdout.take()), StreamReader::new(child.stderr.take()));
+        RunningBinary { child, began: Instant::now(), stdout, stderr }
     }
 
     /// Its process number.
@@ -54,14 +54,14 @@ impl Running {
 
     /// Sends it a signal.
     #[track_caller]
-    pub fn signal(&mut self, signal: Signal) {
+    pub fn signal(&mut self, signal: ProcessSignal) {
         let name = match signal {
-            Signal::Interrupt => "INT",
-            Signal::Terminate => "TERM",
-            Signal::HangUp => "HUP",
-            Signal::Kill => "KILL",
-            Signal::Stop => "STOP",
-            Signal::Continue => "CONT",
+            ProcessSignal::Interrupt => "INT",
+            ProcessSignal::Terminate => "TERM",
+            ProcessSignal::HangUp => "HUP",
+            ProcessSignal::Kill => "KILL",
+            ProcessSignal::Stop => "STOP",
+            ProcessSignal::Continue => "CONT",
         };
         let pid = self.pid().to_string();
         let sent = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, name, &pid]).status().unwrap();
@@ -97,7 +97,7 @@ impl Running {
 
     /// Waits for its end, whatever brings it. One that still says something may take its time.
     #[track_caller]
-    pub fn wait(mut self) -> Ended {
+    pub fn wait(mut self) -> BinaryExit {
         let (mut said, mut silent_since) = (0, Instant::now());
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -111,11 +111,11 @@ impl Running {
             thread::sleep(Duration::from_millis(5));
         };
         let took = self.began.elapsed();
-        Ended { status, stdout: self.stdout.end(), stderr: self.stderr.end(), took }
+        BinaryExit { status, stdout: self.stdout.end(), stderr: self.stderr.end(), took }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningBinary {
     fn drop(&mut self) {
         // One that has ended cannot be killed, and need not be.
         let _ended = self.child.kill();
@@ -125,7 +125,7 @@ impl Drop for Running {
 
 /// How the binary ended, and what it said.
 #[derive(Debug)]
-pub struct Ended {
+pub struct BinaryExit {
     /// How.
     pub status: ExitStatus,
     /// All of stdout.
@@ -136,7 +136,7 @@ pub struct Ended {
     pub took: Duration,
 }
 
-impl Ended {
+impl BinaryExit {
     /// Its exit code; none if a signal ended it.
     pub fn code(&self) -> Option<i32> {
         self.status.code()
@@ -144,7 +144,7 @@ impl Ended {
 
     /// Fails unless it ended by itself with this code and without a panic.
     #[track_caller]
-    pub fn expect(self, code: i32) -> Ended {
+    pub fn expect(self, code: i32) -> BinaryExit {
         assert!(!self.stderr.contains("panicked"), "{self:#?}");
         assert_eq!(self.status.code(), Some(code), "{self:#?}");
         self
@@ -152,14 +152,14 @@ impl Ended {
 
     /// Fails unless SIGKILL ended it.
     #[track_caller]
-    pub fn expect_killed(self) -> Ended {
+    pub fn expect_killed(self) -> BinaryExit {
         assert_eq!(self.status.signal(), Some(9), "{self:#?}");
         self
     }
 
     /// Fails unless stderr holds all of these words.
     #[track_caller]
-    pub fn says(self, words: &[&str]) -> Ended {
+    pub fn says(self, words: &[&str]) -> BinaryExit {
         let missing: Vec<_> = words.iter().filter(|words| !self.stderr.contains(**words)).collect();
         assert!(missing.is_empty(), "{missing:?} not said: {self:#?}");
         self
@@ -181,19 +181,19 @@ impl Ended {
 
 /// Hears one stream to its end.
 #[derive(Debug)]
-struct Ear {
+struct StreamReader {
     heard: Arc<Mutex<Vec<u8>>>,
     listener: Option<JoinHandle<()>>,
 }
 
-impl Ear {
-    fn new(stream: Option<impl Read + Send + 'static>) -> Ear {
+impl StreamReader {
+    fn new(stream: Option<impl Read + Send + 'static>) -> StreamReader {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let listener = stream.map(|stream| {
             let heard = Arc::clone(&heard);
             thread::spawn(move || listen(stream, &heard))
         });
-        Ear { heard, listener }
+        StreamReader { heard, listener }
     }
 
     fn heard(&self) -> String {

@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::{Invocation, Stage};
+use super::{BinaryFixture, BinaryInvocation};
 
 /// Where `cargo xtask test` says that the SDKs are.
 const VARIABLE: &str = "BOSUN_SDKS";
 
 /// A Python program, with the SDKs within its reach. It finds the doors by `CLAUDE_DOOR` and `COPILOT_DOOR`.
 #[track_caller]
-pub fn python(stage: &Stage, program: &Path) -> Invocation {
+pub fn python(stage: &BinaryFixture, program: &Path) -> BinaryInvocation {
     let python = installed("python/bin/python");
     with_doors(stage, stage.invocation(&python).args([Path::new("-B"), program]))
 }
@@ -20,7 +20,7 @@ pub fn python(stage: &Stage, program: &Path) -> Invocation {
 ///
 /// Node looks for packages beside the program, so it runs a copy of the program's whole folder.
 #[track_caller]
-pub fn node(stage: &Stage, program: &Path) -> Invocation {
+pub fn node(stage: &BinaryFixture, program: &Path) -> BinaryInvocation {
     let copy = stage.base().join("node");
     if !copy.exists() {
         fs::create_dir(&copy).unwrap();
@@ -35,7 +35,7 @@ pub fn node(stage: &Stage, program: &Path) -> Invocation {
 
 /// The folder with the doors, as `bosun doors install` makes it.
 #[track_caller]
-pub fn doors(stage: &Stage) -> PathBuf {
+pub fn doors(stage: &BinaryFixture) -> PathBuf {
     let doors = stage.base().join("doors");
     if !doors.exists() {
         stage.bosun(["doors", "install"]).args([&doors]).run().expect(0);
@@ -44,7 +44,7 @@ pub fn doors(stage: &Stage) -> PathBuf {
 }
 
 #[track_caller]
-fn with_doors(stage: &Stage, invocation: Invocation) -> Invocation {
+fn with_doors(stage: &BinaryFixture, invocation: BinaryInvocation) -> BinaryInvocation {
     let doors = doors(stage);
     invocation.env("CLAUDE_DOOR", doors.join("bosun-claude")).env("COPILOT_DOOR", doors.join("bosun-copilot"))
 }

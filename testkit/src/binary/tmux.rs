@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
-use super::{Invocation, PATIENCE, within};
+use super::{BinaryInvocation, PATIENCE, within};
 
 /// A tmux server with one window, gone when it is dropped.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct Tmux {
 impl Tmux {
     /// Starts the binary in a terminal of this size.
     #[track_caller]
-    pub fn start(invocation: &Invocation, columns: u32, rows: u32) -> Tmux {
+    pub fn start(invocation: &BinaryInvocation, columns: u32, rows: u32) -> Tmux {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("bosun-{}-{count}", std::process::id());

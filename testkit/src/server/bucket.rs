@@ -13,16 +13,16 @@ pub enum Hint {
 
 /// As many tokens as may be asked with in a second, and never more than that.
 #[derive(Debug)]
-pub(super) struct Bucket {
+pub(super) struct TokenBucket {
     rate: f64,
     tokens: f64,
     filled: Instant,
 }
 
-impl Bucket {
+impl TokenBucket {
     /// A full bucket.
-    pub(super) fn new(per_second: u32, now: Instant) -> Bucket {
-        Bucket { rate: per_second.into(), tokens: per_second.into(), filled: now }
+    pub(super) fn new(per_second: u32, now: Instant) -> TokenBucket {
+        TokenBucket { rate: per_second.into(), tokens: per_second.into(), filled: now }
     }
 
     /// Takes a token, or says when there will be one.
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_bucket_allows_a_burst_of_a_second_and_then_its_rate() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(10, start);
+        let mut bucket = TokenBucket::new(10, start);
         assert_eq!((0..30).filter(|_| bucket.take(start).is_ok()).count(), 10);
         let later = start + Duration::from_millis(500);
         assert_eq!((0..30).filter(|_| bucket.take(later).is_ok()).count(), 5);

@@ -8,17 +8,17 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedWriteHalf;
 
 use super::answer::answer;
-use super::http::{Inbox, Page, Request};
+use super::http::{ConnectionReader, FullResponse, ReceivedRequest};
 use super::listing::listing;
-use super::outlet::Halt;
-use super::serve::Shared;
+use super::outlet::StreamHalt;
+use super::serve::ServerShared;
 
 /// Serves a client until it is gone, or until a fault takes the connection away.
-pub(super) async fn serve(socket: TcpStream, shared: Arc<Shared>) {
+pub(super) async fn serve(socket: TcpStream, shared: Arc<ServerShared>) {
     // Small pieces must not wait for each other.
     let _set = socket.set_nodelay(true);
     let (from, mut to) = socket.into_split();
-    let mut inbox = Inbox::new(from);
+    let mut inbox = ConnectionReader::new(from);
     while let Some(request) = inbox.request().await {
         let answered = tokio::select! {
             answered = route(&shared, &request, &mut to) => answered,
@@ -31,16 +31,17 @@ pub(super) async fn serve(socket: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-async fn route(shared: &Shared, request: &Request, to: &mut OwnedWriteHalf) -> Result<(), Halt> {
+async fn route(shared: &ServerShared, request: &ReceivedRequest, to: &mut OwnedWriteHalf) -> Result<(), StreamHalt> {
     if let Some(wire) = wire(request) {
         return answer(shared, wire, request, to).await;
     }
-    let unknown = || Page::json(404, &json!({ "error": { "message": format!("{} is not served", request.path) } }));
+    let unknown =
+        || FullResponse::json(404, &json!({ "error": { "message": format!("{} is not served", request.path) } }));
     let page = listing(&shared.setup, request).unwrap_or_else(unknown);
     Ok(page.send(to).await?)
 }
 
-fn wire(request: &Request) -> Option<Wire> {
+fn wire(request: &ReceivedRequest) -> Option<Wire> {
     match (request.method.as_str(), request.path.as_str()) {
         ("POST", "/v1/messages") => Some(Wire::Anthropic),
         ("POST", "/v1/responses") => Some(Wire::Responses),

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use super::trouble::Trouble;
-use super::{Fault, Point, Unit};
+use super::trouble::RequestRefusal;
+use super::{ProviderFault, StreamPoint, Unit};
 
 /// What becomes of a request.
 #[derive(Debug)]
-pub(super) enum Course {
+pub(super) enum RequestCourse {
     /// Nothing is ever said.
     Hang,
     /// The connection is closed.
     Close,
     /// It is answered with an error.
-    Refuse(Trouble),
+    Refuse(RequestRefusal),
     /// It is answered, with this wrong about the answer.
     Answer(Twist),
 }
@@ -24,7 +24,7 @@ pub(super) struct Twist {
     /// The model that seems to answer.
     pub(super) model: Option<String>,
     /// Where the stream stops, and how.
-    pub(super) stop: Option<(Point, Stop)>,
+    pub(super) stop: Option<(StreamPoint, StreamCut)>,
     /// How one event is malformed.
     pub(super) garble: Option<Garble>,
     /// How slowly it comes.
@@ -35,7 +35,7 @@ pub(super) struct Twist {
 
 /// How a stream stops before its end.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stop {
+pub(super) enum StreamCut {
     /// The connection breaks.
     Cut,
     /// It ends as if it were complete.
@@ -60,28 +60,30 @@ pub(super) enum Flood {
     Line,
 }
 
-impl Course {
+impl RequestCourse {
     /// The course of a request that meets this fault.
-    pub(super) fn of(fault: Option<&Fault>) -> Course {
+    pub(super) fn of(fault: Option<&ProviderFault>) -> RequestCourse {
         let usual = Twist::default();
         let Some(fault) = fault else {
-            return Course::Answer(usual);
+            return RequestCourse::Answer(usual);
         };
-        Course::Answer(match fault {
-            Fault::Hang => return Course::Hang,
-            Fault::Close => return Course::Close,
-            Fault::Status { code, retry_after } => return Course::Refuse(Trouble::of_status(*code, *retry_after)),
-            Fault::Quota(after) => return Course::Refuse(Trouble::of_quota(*after)),
-            Fault::Html => return Course::Refuse(Trouble::Html),
-            Fault::TooLong => return Course::Refuse(Trouble::TOO_LONG),
-            Fault::Cut(point) => Twist { stop: Some((*point, Stop::Cut)), ..usual },
-            Fault::End(point) => Twist { stop: Some((*point, Stop::End)), ..usual },
-            Fault::BadSse => Twist { garble: Some(Garble::Sse), ..usual },
-            Fault::BadJson => Twist { garble: Some(Garble::Json), ..usual },
-            Fault::Model(name) => Twist { model: Some(name.clone()), ..usual },
-            Fault::Drip { unit, every } => Twist { pace: Some((*unit, *every)), ..usual },
-            Fault::Endless => Twist { flood: Some(Flood::Text), ..usual },
-            Fault::EndlessLine => Twist { flood: Some(Flood::Line), ..usual },
+        RequestCourse::Answer(match fault {
+            ProviderFault::Hang => return RequestCourse::Hang,
+            ProviderFault::Close => return RequestCourse::Close,
+            ProviderFault::Status { code, retry_after } => {
+                return RequestCourse::Refuse(RequestRefusal::of_status(*code, *retry_after));
+            }
+            ProviderFault::Quota(after) => return RequestCourse::Refuse(RequestRefusal::of_quota(*after)),
+            ProviderFault::Html => return RequestCourse::Refuse(RequestRefusal::Html),
+            ProviderFault::TooLong => return RequestCourse::Refuse(RequestRefusal::TOO_LONG),
+            ProviderFault::Cut(point) => Twist { stop: Some((*point, StreamCut::Cut)), ..usual },
+            ProviderFault::End(point) => Twist { stop: Some((*point, StreamCut::End)), ..usual },
+            ProviderFault::BadSse => Twist { garble: Some(Garble::Sse), ..usual },
+            ProviderFault::BadJson => Twist { garble: Some(Garble::Json), ..usual },
+            ProviderFault::Model(name) => Twist { model: Some(name.clone()), ..usual },
+            ProviderFault::Drip { unit, every } => Twist { pace: Some((*unit, *every)), ..usual },
+            ProviderFault::Endless => Twist { flood: Some(Flood::Text), ..usual },
+            ProviderFault::EndlessLine => Twist { flood: Some(Flood::Line), ..usual },
         })
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// One way in which a provider fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum ProviderFault {
     /// Takes the request and never says a byte.
     Hang,
     /// Closes the connection without a byte.
@@ -23,9 +23,9 @@ pub enum Fault {
     /// The conversation is longer than the model takes.
     TooLong,
     /// The connection breaks there.
-    Cut(Point),
+    Cut(StreamPoint),
     /// The stream ends there as if it were complete.
-    End(Point),
+    End(StreamPoint),
     /// Two events run into one.
     BadSse,
     /// An event whose JSON has no end.
@@ -47,7 +47,7 @@ pub enum Fault {
 
 /// A place in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Point {
+pub enum StreamPoint {
     /// After so many bytes of its body.
     Bytes(usize),
     /// After so many events.

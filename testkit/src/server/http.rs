@@ -13,7 +13,7 @@ const MAX_BODY: usize = 64 << 20;
 
 /// One request.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct ReceivedRequest {
     pub(super) method: String,
     pub(super) path: String,
     /// Names in lower case.
@@ -21,7 +21,7 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
 }
 
-impl Request {
+impl ReceivedRequest {
     /// The first header of this name, which is in lower case.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -30,18 +30,18 @@ impl Request {
 
 /// What a client sends on one connection.
 #[derive(Debug)]
-pub(super) struct Inbox {
+pub(super) struct ConnectionReader {
     from: OwnedReadHalf,
     buffer: Vec<u8>,
 }
 
-impl Inbox {
-    pub(super) fn new(from: OwnedReadHalf) -> Inbox {
-        Inbox { from, buffer: Vec::new() }
+impl ConnectionReader {
+    pub(super) fn new(from: OwnedReadHalf) -> ConnectionReader {
+        ConnectionReader { from, buffer: Vec::new() }
     }
 
     /// The next request; none when the client is gone or does not speak HTTP.
-    pub(super) async fn request(&mut self) -> Option<Request> {
+    pub(super) async fn request(&mut self) -> Option<ReceivedRequest> {
         let end = loop {
             if let Some(end) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
                 break end;
@@ -76,7 +76,7 @@ impl Inbox {
     }
 }
 
-fn parse(head: &str) -> Option<Request> {
+fn parse(head: &str) -> Option<ReceivedRequest> {
     let mut lines = head.split("\r\n");
     let mut words = lines.next()?.split(' ');
     let (method, target) = (words.next()?.to_owned(), words.next()?);
@@ -85,21 +85,21 @@ fn parse(head: &str) -> Option<Request> {
         let (name, value) = line.split_once(':')?;
         Some((name.to_ascii_lowercase(), value.trim().to_owned()))
     };
-    Some(Request { method, path, headers: lines.map(header).collect::<Option<_>>()?, body: Vec::new() })
+    Some(ReceivedRequest { method, path, headers: lines.map(header).collect::<Option<_>>()?, body: Vec::new() })
 }
 
 /// A whole answer.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct FullResponse {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) kind: &'static str,
     pub(super) body: Vec<u8>,
 }
 
-impl Page {
-    pub(super) fn json(status: u16, body: &Value) -> Page {
-        Page { status, headers: Vec::new(), kind: "application/json", body: body.to_string().into_bytes() }
+impl FullResponse {
+    pub(super) fn json(status: u16, body: &Value) -> FullResponse {
+        FullResponse { status, headers: Vec::new(), kind: "application/json", body: body.to_string().into_bytes() }
     }
 
     pub(super) async fn send(self, to: &mut OwnedWriteHalf) -> io::Result<()> {

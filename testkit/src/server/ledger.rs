@@ -7,13 +7,13 @@ use model::Wire;
 use protocol::Usage;
 use sha2::{Digest, Sha256};
 
-use super::bucket::Bucket;
-use super::http::Request;
-use super::{Hint, Keep, Setup};
+use super::bucket::TokenBucket;
+use super::http::ReceivedRequest;
+use super::{Hint, RequestRetention, ServerSetup};
 
 /// One request as the server saw it.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct RecordedRequest {
     /// Its number, from 1 over all wires.
     pub number: u64,
     /// The wire it came over.
@@ -30,7 +30,7 @@ pub struct Seen {
     pub usage: Option<Usage>,
 }
 
-impl Seen {
+impl RecordedRequest {
     /// The first header of this name, which is in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -45,36 +45,36 @@ impl Seen {
 
 /// Everything that the server remembers.
 #[derive(Debug)]
-pub(super) struct Ledger {
-    keep: Keep,
-    bucket: Option<(Bucket, Hint)>,
+pub(super) struct RequestLedger {
+    keep: RequestRetention,
+    bucket: Option<(TokenBucket, Hint)>,
     arrived: u64,
     present: usize,
     most_present: usize,
-    seen: Vec<Seen>,
+    seen: Vec<RecordedRequest>,
     used: Usage,
     /// How often each question came that has no complete answer yet.
-    tries: HashMap<Question, u32>,
+    tries: HashMap<BodyDigest, u32>,
 }
 
 /// A digest of a body: a question that is asked again has the same.
-type Question = [u8; 32];
+type BodyDigest = [u8; 32];
 
 /// What a request is told as it arrives.
 #[derive(Debug)]
-pub(super) struct Arrival {
+pub(super) struct RequestArrival {
     pub(super) number: u64,
     /// How often the same question came since it was last answered, this time included.
     pub(super) attempt: u32,
     /// The limit it ran into: when there is room again, and whether it is told.
     pub(super) limited: Option<(std::time::Duration, Hint)>,
-    question: Question,
+    question: BodyDigest,
 }
 
-impl Ledger {
-    pub(super) fn new(setup: &Setup) -> Ledger {
-        let bucket = setup.rate.map(|(rate, hint)| (Bucket::new(rate, Instant::now()), hint));
-        Ledger {
+impl RequestLedger {
+    pub(super) fn new(setup: &ServerSetup) -> RequestLedger {
+        let bucket = setup.rate.map(|(rate, hint)| (TokenBucket::new(rate, Instant::now()), hint));
+        RequestLedger {
             keep: setup.keep,
             bucket,
             arrived: 0,
@@ -86,21 +86,21 @@ impl Ledger {
         }
     }
 
-    pub(super) fn arrive(&mut self, wire: Wire, request: &Request) -> Arrival {
+    pub(super) fn arrive(&mut self, wire: Wire, request: &ReceivedRequest) -> RequestArrival {
         let at = Instant::now();
         self.arrived += 1;
         self.present += 1;
         self.most_present = self.most_present.max(self.present);
         let number = self.arrived;
-        if self.keep == Keep::Everything {
+        if self.keep == RequestRetention::Everything {
             let (headers, body) = (request.headers.clone(), request.body.clone());
-            self.seen.push(Seen { number, wire, headers, body, at, status: None, usage: None });
+            self.seen.push(RecordedRequest { number, wire, headers, body, at, status: None, usage: None });
         }
         let limited = self.bucket.as_mut().and_then(|(bucket, hint)| bucket.take(at).err().map(|wait| (wait, *hint)));
         let question = Sha256::digest(&request.body).into();
         let tries = self.tries.entry(question).or_default();
         *tries += 1;
-        Arrival { number, attempt: *tries, limited, question }
+        RequestArrival { number, attempt: *tries, limited, question }
     }
 
     /// Notes that a request is no longer under way, whatever became of it.
@@ -115,7 +115,7 @@ impl Ledger {
     }
 
     /// Notes that an answer is complete and what it counts as.
-    pub(super) fn reported(&mut self, arrival: &Arrival, usage: Usage) {
+    pub(super) fn reported(&mut self, arrival: &RequestArrival, usage: Usage) {
         self.used = self.used.plus(usage);
         self.tries.remove(&arrival.question);
         if let Some(seen) = self.find(arrival.number) {
@@ -124,7 +124,7 @@ impl Ledger {
     }
 
     /// Takes back what was not sent after all.
-    pub(super) fn unreported(&mut self, arrival: &Arrival, usage: Usage) {
+    pub(super) fn unreported(&mut self, arrival: &RequestArrival, usage: Usage) {
         self.tries.insert(arrival.question, arrival.attempt);
         self.used = Usage {
             input: self.used.input - usage.input,
@@ -137,7 +137,7 @@ impl Ledger {
         }
     }
 
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(super) fn seen(&self) -> Vec<RecordedRequest> {
         self.seen.clone()
     }
 
@@ -153,7 +153,7 @@ impl Ledger {
         self.used
     }
 
-    fn find(&mut self, number: u64) -> Option<&mut Seen> {
+    fn find(&mut self, number: u64) -> Option<&mut RecordedRequest> {
         self.seen.get_mut(usize::try_from(number).ok()?.checked_sub(1)?)
     }
 }

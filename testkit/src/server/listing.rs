@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::Setup;
-use super::http::{Page, Request};
+use super::ServerSetup;
+use super::http::{FullResponse, ReceivedRequest};
 
 /// The answer to a question that is not for a model; none when nobody knows it.
-pub(super) fn listing(setup: &Setup, request: &Request) -> Option<Page> {
+pub(super) fn listing(setup: &ServerSetup, request: &ReceivedRequest) -> Option<FullResponse> {
     if request.method != "GET" {
         return None;
     }
@@ -17,7 +17,7 @@ pub(super) fn listing(setup: &Setup, request: &Request) -> Option<Page> {
         "/props" => json!({ "default_generation_settings": { "n_ctx": setup.context? }, "total_slots": 1 }),
         _ => return None,
     };
-    Some(Page::json(200, &list))
+    Some(FullResponse::json(200, &list))
 }
 
 fn anthropic(names: &[String]) -> Value {

@@ -22,9 +22,9 @@ mod trouble;
 mod wire;
 
 pub use bucket::Hint;
-pub use fault::{Fault, Point, Unit};
-pub use ledger::Seen;
-pub use plan::{Faults, PlanError};
+pub use fault::{ProviderFault, StreamPoint, Unit};
+pub use ledger::RecordedRequest;
+pub use plan::{FaultPlan, PlanError};
 pub use serve::ModelServer;
-pub use setup::{Keep, Setup};
+pub use setup::{RequestRetention, ServerSetup};
 pub use span::span;

@@ -6,39 +6,39 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::OwnedWriteHalf;
 
-use super::course::{Flood, Garble, Stop, Twist};
+use super::course::{Flood, Garble, StreamCut, Twist};
 use super::http::stream_head;
-use super::{Point, Unit};
+use super::{StreamPoint, Unit};
 
 /// Events in the form of a wire, each with its blank line.
-pub(super) type Frames = Vec<Vec<u8>>;
+pub(super) type SseFrames = Vec<Vec<u8>>;
 
 /// The event that is malformed when one is: no wire has fewer.
 const MALFORMED: usize = 3;
 
 /// Why no more of a stream is sent.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(super) enum StreamHalt {
     /// It stops before its end.
-    Stopped(Stop),
+    Stopped(StreamCut),
     /// The client is gone.
     Gone,
 }
 
-impl Halt {
+impl StreamHalt {
     /// The connection is to be broken.
-    pub(super) const CUT: Halt = Halt::Stopped(Stop::Cut);
+    pub(super) const CUT: StreamHalt = StreamHalt::Stopped(StreamCut::Cut);
 }
 
-impl From<io::Error> for Halt {
-    fn from(_: io::Error) -> Halt {
-        Halt::Gone
+impl From<io::Error> for StreamHalt {
+    fn from(_: io::Error) -> StreamHalt {
+        StreamHalt::Gone
     }
 }
 
 /// The body of a streamed answer. What is sent at once leaves in one piece.
 #[derive(Debug)]
-pub(super) struct Outlet<'a> {
+pub(super) struct StreamBody<'a> {
     to: &'a mut OwnedWriteHalf,
     twist: &'a Twist,
     /// Bytes that are written as they are: heads and whole chunks.
@@ -49,15 +49,15 @@ pub(super) struct Outlet<'a> {
     events: usize,
 }
 
-impl<'a> Outlet<'a> {
-    pub(super) fn new(to: &'a mut OwnedWriteHalf, twist: &'a Twist) -> Outlet<'a> {
-        Outlet { to, twist, ready: stream_head(), chunk: Vec::new(), bytes: 0, events: 0 }
+impl<'a> StreamBody<'a> {
+    pub(super) fn new(to: &'a mut OwnedWriteHalf, twist: &'a Twist) -> StreamBody<'a> {
+        StreamBody { to, twist, ready: stream_head(), chunk: Vec::new(), bytes: 0, events: 0 }
     }
 
     /// Sends events; they leave with the next flush.
-    pub(super) async fn send(&mut self, frames: &mut Frames) -> Result<(), Halt> {
+    pub(super) async fn send(&mut self, frames: &mut SseFrames) -> Result<(), StreamHalt> {
         for frame in frames.drain(..) {
-            self.stop_at(Point::Events(self.events))?;
+            self.stop_at(StreamPoint::Events(self.events))?;
             self.events += 1;
             let frame = self.garbled(frame);
             match self.twist.pace {
@@ -75,12 +75,12 @@ impl<'a> Outlet<'a> {
     }
 
     /// Says that a tool call is complete.
-    pub(super) fn called(&self) -> Result<(), Halt> {
-        self.stop_at(Point::Call)
+    pub(super) fn called(&self) -> Result<(), StreamHalt> {
+        self.stop_at(StreamPoint::Call)
     }
 
     /// Sends a line without an end, if there is to be one, until the client is gone.
-    pub(super) async fn flood(&mut self) -> Result<(), Halt> {
+    pub(super) async fn flood(&mut self) -> Result<(), StreamHalt> {
         match self.twist.flood {
             None | Some(Flood::Text) => return Ok(()),
             Some(Flood::Line) => self.put(b"data: "),
@@ -92,7 +92,7 @@ impl<'a> Outlet<'a> {
     }
 
     /// Lets everything leave.
-    pub(super) async fn flush(&mut self) -> Result<(), Halt> {
+    pub(super) async fn flush(&mut self) -> Result<(), StreamHalt> {
         self.close_chunk(0);
         if !self.ready.is_empty() {
             self.to.write_all(&self.ready).await?;
@@ -102,14 +102,14 @@ impl<'a> Outlet<'a> {
     }
 
     /// Ends the stream in order.
-    pub(super) async fn finish(mut self) -> Result<(), Halt> {
+    pub(super) async fn finish(mut self) -> Result<(), StreamHalt> {
         self.close_chunk(0);
         self.ready.extend_from_slice(b"0\r\n\r\n");
         self.flush().await
     }
 
     /// Breaks the stream off in the middle of a chunk.
-    pub(super) async fn cut(mut self) -> Result<(), Halt> {
+    pub(super) async fn cut(mut self) -> Result<(), StreamHalt> {
         self.close_chunk(1000);
         self.flush().await
     }
@@ -119,20 +119,20 @@ impl<'a> Outlet<'a> {
         self.chunk.extend_from_slice(bytes);
     }
 
-    fn put_up_to_stop(&mut self, frame: &[u8]) -> Result<(), Halt> {
+    fn put_up_to_stop(&mut self, frame: &[u8]) -> Result<(), StreamHalt> {
         match self.twist.stop {
-            Some((Point::Bytes(most), stop)) if self.bytes + frame.len() >= most => {
+            Some((StreamPoint::Bytes(most), stop)) if self.bytes + frame.len() >= most => {
                 self.put(&frame[..most - self.bytes]);
-                Err(Halt::Stopped(stop))
+                Err(StreamHalt::Stopped(stop))
             }
-            Some((Point::Bytes(_) | Point::Events(_) | Point::Call, _)) | None => {
+            Some((StreamPoint::Bytes(_) | StreamPoint::Events(_) | StreamPoint::Call, _)) | None => {
                 self.put(frame);
                 Ok(())
             }
         }
     }
 
-    async fn drip(&mut self, pieces: impl IntoIterator<Item = &[u8]>, every: Duration) -> Result<(), Halt> {
+    async fn drip(&mut self, pieces: impl IntoIterator<Item = &[u8]>, every: Duration) -> Result<(), StreamHalt> {
         for piece in pieces {
             // A timer counts in milliseconds, and so makes of no time a whole one.
             if !every.is_zero() {
@@ -156,9 +156,9 @@ impl<'a> Outlet<'a> {
         }
     }
 
-    fn stop_at(&self, here: Point) -> Result<(), Halt> {
+    fn stop_at(&self, here: StreamPoint) -> Result<(), StreamHalt> {
         match self.twist.stop {
-            Some((point, stop)) if point == here => Err(Halt::Stopped(stop)),
+            Some((point, stop)) if point == here => Err(StreamHalt::Stopped(stop)),
             Some(_) | None => Ok(()),
         }
     }

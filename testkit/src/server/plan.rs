@@ -4,63 +4,63 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::span::span;
-use super::{Fault, Point, Unit};
+use super::{ProviderFault, StreamPoint, Unit};
 
 /// Faults by the number of the request, counted from 1 over all wires. The first that fits happens.
 ///
 /// As text: `1=hang,2..4=status:503,%5=cut:call,7..=bad-json,*=drip:event:5ms`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Faults(Vec<(Turn, Fault)>);
+pub struct FaultPlan(Vec<(FaultTrigger, ProviderFault)>);
 
 /// Which requests a fault happens to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum FaultTrigger {
     Between(u64, u64),
     Every(u64),
 }
 
-impl Faults {
+impl FaultPlan {
     /// No fault ever.
-    pub fn none() -> Faults {
-        Faults::default()
+    pub fn none() -> FaultPlan {
+        FaultPlan::default()
     }
 
     /// The fault happens to every request.
-    pub fn always(fault: Fault) -> Faults {
-        Faults::none().between(1, u64::MAX, fault)
+    pub fn always(fault: ProviderFault) -> FaultPlan {
+        FaultPlan::none().between(1, u64::MAX, fault)
     }
 
     /// The fault happens to this request too.
     #[must_use]
-    pub fn on(self, number: u64, fault: Fault) -> Faults {
+    pub fn on(self, number: u64, fault: ProviderFault) -> FaultPlan {
         self.between(number, number, fault)
     }
 
     /// The fault happens to these requests too, both ends included.
     #[must_use]
-    pub fn between(mut self, first: u64, last: u64, fault: Fault) -> Faults {
-        self.0.push((Turn::Between(first, last), fault));
+    pub fn between(mut self, first: u64, last: u64, fault: ProviderFault) -> FaultPlan {
+        self.0.push((FaultTrigger::Between(first, last), fault));
         self
     }
 
     /// The fault happens to every so-many-th request too.
     #[must_use]
-    pub fn every(mut self, count: u64, fault: Fault) -> Faults {
-        self.0.push((Turn::Every(count), fault));
+    pub fn every(mut self, count: u64, fault: ProviderFault) -> FaultPlan {
+        self.0.push((FaultTrigger::Every(count), fault));
         self
     }
 
     /// What happens to a request.
-    pub(super) fn of(&self, number: u64) -> Option<&Fault> {
+    pub(super) fn of(&self, number: u64) -> Option<&ProviderFault> {
         self.0.iter().find(|(turn, _)| turn.holds(number)).map(|(_, fault)| fault)
     }
 }
 
-impl Turn {
+impl FaultTrigger {
     fn holds(self, number: u64) -> bool {
         match self {
-            Turn::Between(first, last) => (first..=last).contains(&number),
-            Turn::Every(count) => number.checked_rem(count) == Some(0),
+            FaultTrigger::Between(first, last) => (first..=last).contains(&number),
+            FaultTrigger::Every(count) => number.checked_rem(count) == Some(0),
         }
     }
 }
@@ -77,60 +77,60 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-impl FromStr for Faults {
+impl FromStr for FaultPlan {
     type Err = PlanError;
 
-    fn from_str(text: &str) -> Result<Faults, PlanError> {
+    fn from_str(text: &str) -> Result<FaultPlan, PlanError> {
         let rule = |rule: &str| {
             let (turn, fault) = rule.split_once('=')?;
             Some((turn_of(turn)?, fault_of(fault)?))
         };
         let rules = text.split(',').filter(|part| !part.is_empty());
-        rules.map(|part| rule(part).ok_or_else(|| PlanError(part.into()))).collect::<Result<_, _>>().map(Faults)
+        rules.map(|part| rule(part).ok_or_else(|| PlanError(part.into()))).collect::<Result<_, _>>().map(FaultPlan)
     }
 }
 
-fn turn_of(text: &str) -> Option<Turn> {
+fn turn_of(text: &str) -> Option<FaultTrigger> {
     if text == "*" {
-        return Some(Turn::Between(1, u64::MAX));
+        return Some(FaultTrigger::Between(1, u64::MAX));
     }
     if let Some(count) = text.strip_prefix('%') {
-        return count.parse().ok().map(Turn::Every);
+        return count.parse().ok().map(FaultTrigger::Every);
     }
     let (first, last) = text.split_once("..").unwrap_or((text, text));
     let last = if last.is_empty() { u64::MAX } else { last.parse().ok()? };
-    Some(Turn::Between(first.parse().ok()?, last))
+    Some(FaultTrigger::Between(first.parse().ok()?, last))
 }
 
-fn fault_of(text: &str) -> Option<Fault> {
+fn fault_of(text: &str) -> Option<ProviderFault> {
     let words: Vec<&str> = text.split(':').collect();
     Some(match words.as_slice() {
-        ["hang"] => Fault::Hang,
-        ["close"] => Fault::Close,
-        ["status", code] => Fault::Status { code: code.parse().ok()?, retry_after: None },
-        ["status", code, after] => Fault::Status { code: code.parse().ok()?, retry_after: Some(span(after)?) },
-        ["quota", after] => Fault::Quota(span(after)?),
-        ["html"] => Fault::Html,
-        ["too-long"] => Fault::TooLong,
-        ["cut", place @ ..] => Fault::Cut(point_of(place)?),
-        ["end", place @ ..] => Fault::End(point_of(place)?),
-        ["empty"] => Fault::End(Point::Bytes(0)),
-        ["bad-sse"] => Fault::BadSse,
-        ["bad-json"] => Fault::BadJson,
-        ["model", name] => Fault::Model((*name).into()),
-        ["drip", "byte", every] => Fault::Drip { unit: Unit::Byte, every: span(every)? },
-        ["drip", "event", every] => Fault::Drip { unit: Unit::Event, every: span(every)? },
-        ["endless"] => Fault::Endless,
-        ["endless-line"] => Fault::EndlessLine,
+        ["hang"] => ProviderFault::Hang,
+        ["close"] => ProviderFault::Close,
+        ["status", code] => ProviderFault::Status { code: code.parse().ok()?, retry_after: None },
+        ["status", code, after] => ProviderFault::Status { code: code.parse().ok()?, retry_after: Some(span(after)?) },
+        ["quota", after] => ProviderFault::Quota(span(after)?),
+        ["html"] => ProviderFault::Html,
+        ["too-long"] => ProviderFault::TooLong,
+        ["cut", place @ ..] => ProviderFault::Cut(point_of(place)?),
+        ["end", place @ ..] => ProviderFault::End(point_of(place)?),
+        ["empty"] => ProviderFault::End(StreamPoint::Bytes(0)),
+        ["bad-sse"] => ProviderFault::BadSse,
+        ["bad-json"] => ProviderFault::BadJson,
+        ["model", name] => ProviderFault::Model((*name).into()),
+        ["drip", "byte", every] => ProviderFault::Drip { unit: Unit::Byte, every: span(every)? },
+        ["drip", "event", every] => ProviderFault::Drip { unit: Unit::Event, every: span(every)? },
+        ["endless"] => ProviderFault::Endless,
+        ["endless-line"] => ProviderFault::EndlessLine,
         _ => return None,
     })
 }
 
-fn point_of(words: &[&str]) -> Option<Point> {
+fn point_of(words: &[&str]) -> Option<StreamPoint> {
     match words {
-        ["bytes", count] => count.parse().ok().map(Point::Bytes),
-        ["events", count] => count.parse().ok().map(Point::Events),
-        ["call"] => Some(Point::Call),
+        ["bytes", count] => count.parse().ok().map(StreamPoint::Bytes),
+        ["events", count] => count.parse().ok().map(StreamPoint::Events),
+        ["call"] => Some(StreamPoint::Call),
         _ => None,
     }
 }
@@ -144,26 +144,26 @@ mod tests {
     #[test]
     fn a_plan_reads_as_it_is_built() {
         let text = "1=hang,2..4=status:429:2s,%5=cut:call,9..=drip:byte:5ms";
-        let built = Faults::none()
-            .on(1, Fault::Hang)
-            .between(2, 4, Fault::Status { code: 429, retry_after: Some(Duration::from_secs(2)) })
-            .every(5, Fault::Cut(Point::Call))
-            .between(9, u64::MAX, Fault::Drip { unit: Unit::Byte, every: Duration::from_millis(5) });
+        let built = FaultPlan::none()
+            .on(1, ProviderFault::Hang)
+            .between(2, 4, ProviderFault::Status { code: 429, retry_after: Some(Duration::from_secs(2)) })
+            .every(5, ProviderFault::Cut(StreamPoint::Call))
+            .between(9, u64::MAX, ProviderFault::Drip { unit: Unit::Byte, every: Duration::from_millis(5) });
         assert_eq!(text.parse(), Ok(built));
     }
 
     #[test]
     fn the_first_fault_that_fits_a_number_happens() {
-        let plan: Faults = "3=hang,%3=close,7..=html".parse().unwrap();
+        let plan: FaultPlan = "3=hang,%3=close,7..=html".parse().unwrap();
         let happens = |number| plan.of(number).cloned();
-        assert_eq!((happens(2), happens(3)), (None, Some(Fault::Hang)));
-        assert_eq!((happens(6), happens(8)), (Some(Fault::Close), Some(Fault::Html)));
+        assert_eq!((happens(2), happens(3)), (None, Some(ProviderFault::Hang)));
+        assert_eq!((happens(6), happens(8)), (Some(ProviderFault::Close), Some(ProviderFault::Html)));
     }
 
     #[test]
     fn words_that_are_no_fault_are_named() {
         for wrong in ["hang", "1=cut", "x=hang", "1=status:9x", "1=quota:5", "1=model"] {
-            let error = format!("1=hang,{wrong}").parse::<Faults>().unwrap_err();
+            let error = format!("1=hang,{wrong}").parse::<FaultPlan>().unwrap_err();
             assert!(error.to_string().starts_with(&format!("`{wrong}` is no fault")), "{error}");
         }
     }

@@ -10,27 +10,27 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::connection;
-use super::ledger::Ledger;
-use super::{Seen, Setup};
+use super::ledger::RequestLedger;
+use super::{RecordedRequest, ServerSetup};
 
 /// A model server on a port of its own. It is gone when it is dropped, with every connection.
 #[derive(Debug)]
 pub struct ModelServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerShared>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What every connection uses.
 #[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) setup: Setup,
-    ledger: Mutex<Ledger>,
+pub(super) struct ServerShared {
+    pub(super) setup: ServerSetup,
+    ledger: Mutex<RequestLedger>,
 }
 
-impl Shared {
-    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+impl ServerShared {
+    pub(super) fn ledger(&self) -> MutexGuard<'_, RequestLedger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -38,17 +38,17 @@ impl Shared {
 impl ModelServer {
     /// A server that answers by the script in `text`, to be set up further.
     #[track_caller]
-    pub fn script(text: &str) -> Setup {
-        Setup::new(Script::parse(text, "script.yaml").unwrap())
+    pub fn script(text: &str) -> ServerSetup {
+        ServerSetup::new(Script::parse(text, "script.yaml").unwrap())
     }
 
     #[track_caller]
-    pub(super) fn start(setup: Setup) -> ModelServer {
+    pub(super) fn start(setup: ServerSetup) -> ModelServer {
         let listener = TcpListener::bind(("127.0.0.1", setup.port)).unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
-        let ledger = Mutex::new(Ledger::new(&setup));
-        let shared = Arc::new(Shared { setup, ledger });
+        let ledger = Mutex::new(RequestLedger::new(&setup));
+        let shared = Arc::new(ServerShared { setup, ledger });
         let (stop, stopped) = oneshot::channel();
         let for_thread = Arc::clone(&shared);
         let thread = thread::spawn(move || run(listener, for_thread, stopped));
@@ -71,7 +71,7 @@ impl ModelServer {
     }
 
     /// Every request to a model so far, in the order of arrival.
-    pub fn requests(&self) -> Vec<Seen> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.ledger().seen()
     }
 
@@ -108,12 +108,12 @@ impl Drop for ModelServer {
     }
 }
 
-fn run(listener: TcpListener, shared: Arc<Shared>, stopped: oneshot::Receiver<()>) {
+fn run(listener: TcpListener, shared: Arc<ServerShared>, stopped: oneshot::Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(accept(listener, shared, stopped));
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stopped: oneshot::Receiver<()>) {
+async fn accept(listener: TcpListener, shared: Arc<ServerShared>, mut stopped: oneshot::Receiver<()>) {
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
     let mut connections = JoinSet::new();
     loop {

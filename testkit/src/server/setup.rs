@@ -5,93 +5,93 @@ use std::time::Duration;
 
 use model::Script;
 
-use super::{Faults, Hint, ModelServer};
+use super::{FaultPlan, Hint, ModelServer};
 
 /// How a server behaves.
 #[derive(Debug)]
 #[must_use = "no server runs before `start`"]
-pub struct Setup {
+pub struct ServerSetup {
     pub(super) script: Script,
-    pub(super) faults: Faults,
+    pub(super) faults: FaultPlan,
     pub(super) rate: Option<(u32, Hint)>,
     pub(super) latency: Duration,
     pub(super) context: Option<u64>,
     pub(super) key: Option<String>,
     pub(super) models: Vec<String>,
-    pub(super) keep: Keep,
+    pub(super) keep: RequestRetention,
     pub(super) bodies: Option<PathBuf>,
     pub(super) port: u16,
 }
 
 /// What is remembered of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum RequestRetention {
     /// All of them.
     Everything,
     /// Only what they add up to.
     Totals,
 }
 
-impl Setup {
+impl ServerSetup {
     /// A server without faults that answers by this script.
-    pub fn new(script: Script) -> Setup {
-        Setup {
+    pub fn new(script: Script) -> ServerSetup {
+        ServerSetup {
             script,
-            faults: Faults::none(),
+            faults: FaultPlan::none(),
             rate: None,
             latency: Duration::ZERO,
             context: None,
             key: None,
             models: vec!["test-model".into()],
-            keep: Keep::Everything,
+            keep: RequestRetention::Everything,
             bodies: None,
             port: 0,
         }
     }
 
     /// What goes wrong, by the number of the request.
-    pub fn faults(self, faults: Faults) -> Setup {
-        Setup { faults, ..self }
+    pub fn faults(self, faults: FaultPlan) -> ServerSetup {
+        ServerSetup { faults, ..self }
     }
 
     /// Answers no more requests a second than this, and the others with 429.
-    pub fn allow(self, per_second: u32, hint: Hint) -> Setup {
-        Setup { rate: Some((per_second, hint)), ..self }
+    pub fn allow(self, per_second: u32, hint: Hint) -> ServerSetup {
+        ServerSetup { rate: Some((per_second, hint)), ..self }
     }
 
     /// Waits so long before each answer.
-    pub fn latency(self, latency: Duration) -> Setup {
-        Setup { latency, ..self }
+    pub fn latency(self, latency: Duration) -> ServerSetup {
+        ServerSetup { latency, ..self }
     }
 
     /// Takes no conversation of more tokens than this, counted as four bytes of the request each.
-    pub fn context(self, tokens: u64) -> Setup {
-        Setup { context: Some(tokens), ..self }
+    pub fn context(self, tokens: u64) -> ServerSetup {
+        ServerSetup { context: Some(tokens), ..self }
     }
 
     /// Takes no other key than this.
-    pub fn key(self, key: &str) -> Setup {
-        Setup { key: Some(key.into()), ..self }
+    pub fn key(self, key: &str) -> ServerSetup {
+        ServerSetup { key: Some(key.into()), ..self }
     }
 
     /// The models that it lists.
-    pub fn models(self, names: &[&str]) -> Setup {
-        Setup { models: names.iter().map(|name| (*name).into()).collect(), ..self }
+    pub fn models(self, names: &[&str]) -> ServerSetup {
+        ServerSetup { models: names.iter().map(|name| (*name).into()).collect(), ..self }
     }
 
     /// What it remembers.
-    pub fn keep(self, keep: Keep) -> Setup {
-        Setup { keep, ..self }
+    pub fn keep(self, keep: RequestRetention) -> ServerSetup {
+        ServerSetup { keep, ..self }
     }
 
     /// Writes the body of each request into a file of this folder, named by its number.
-    pub fn bodies(self, folder: &Path) -> Setup {
-        Setup { bodies: Some(folder.to_owned()), ..self }
+    pub fn bodies(self, folder: &Path) -> ServerSetup {
+        ServerSetup { bodies: Some(folder.to_owned()), ..self }
     }
 
     /// The port to listen on; any free one when it is 0.
-    pub fn port(self, port: u16) -> Setup {
-        Setup { port, ..self }
+    pub fn port(self, port: u16) -> ServerSetup {
+        ServerSetup { port, ..self }
     }
 
     /// Starts the server.

@@ -8,11 +8,11 @@ use protocol::{At, ModelFault};
 use serde_json::{Value, json};
 
 use super::Hint;
-use super::http::Page;
+use super::http::FullResponse;
 
 /// Why a request is not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum RequestRefusal {
     /// The request is wrong.
     Invalid(String),
     /// The conversation is longer than the model takes.
@@ -29,61 +29,61 @@ pub(super) enum Trouble {
     Html,
 }
 
-impl Trouble {
+impl RequestRefusal {
     /// A conversation that is longer than any model takes.
-    pub(super) const TOO_LONG: Trouble = Trouble::TooLong { tokens: 300_000, most: 200_000 };
+    pub(super) const TOO_LONG: RequestRefusal = RequestRefusal::TooLong { tokens: 300_000, most: 200_000 };
 
-    pub(super) fn of_status(status: u16, retry_after: Option<Duration>) -> Trouble {
+    pub(super) fn of_status(status: u16, retry_after: Option<Duration>) -> RequestRefusal {
         match status {
-            401 => Trouble::Auth("the key was taken back".into()),
-            429 => Trouble::Busy { message: "too many requests".into(), retry_after },
-            _ => Trouble::Other { status, message: format!("the server fails with {status}"), retry_after },
+            401 => RequestRefusal::Auth("the key was taken back".into()),
+            429 => RequestRefusal::Busy { message: "too many requests".into(), retry_after },
+            _ => RequestRefusal::Other { status, message: format!("the server fails with {status}"), retry_after },
         }
     }
 
-    pub(super) fn of_quota(after: Duration) -> Trouble {
-        Trouble::Quota { message: "the quota is used up".into(), until: SystemClock.now().plus(after) }
+    pub(super) fn of_quota(after: Duration) -> RequestRefusal {
+        RequestRefusal::Quota { message: "the quota is used up".into(), until: SystemClock.now().plus(after) }
     }
 
-    pub(super) fn of_limit(wait: Duration, hint: Hint) -> Trouble {
+    pub(super) fn of_limit(wait: Duration, hint: Hint) -> RequestRefusal {
         let retry_after = match hint {
             Hint::RetryAfter => Some(wait),
             Hint::Silent => None,
         };
-        Trouble::Busy { message: "too many requests in this second".into(), retry_after }
+        RequestRefusal::Busy { message: "too many requests in this second".into(), retry_after }
     }
 
     /// A failure of the script, as a provider would report it.
-    pub(super) fn of_script(error: &ModelError) -> Trouble {
+    pub(super) fn of_script(error: &ModelError) -> RequestRefusal {
         let message = error.message.clone();
         match error.fault {
             ModelFault::RetryAfter { millis } => {
                 let retry_after = (millis > 0).then(|| Duration::from_millis(millis));
-                Trouble::Busy { message, retry_after }
+                RequestRefusal::Busy { message, retry_after }
             }
-            ModelFault::QuotaUntil { until_at } => Trouble::Quota { message, until: until_at },
-            ModelFault::Auth => Trouble::Auth(message),
-            ModelFault::TooLong => Trouble::TOO_LONG,
-            ModelFault::Terminal => Trouble::Invalid(message),
+            ModelFault::QuotaUntil { until_at } => RequestRefusal::Quota { message, until: until_at },
+            ModelFault::Auth => RequestRefusal::Auth(message),
+            ModelFault::TooLong => RequestRefusal::TOO_LONG,
+            ModelFault::Terminal => RequestRefusal::Invalid(message),
             ModelFault::Transient
             | ModelFault::Unreachable
             | ModelFault::Overloaded
             | ModelFault::Cancelled
-            | ModelFault::Interrupted => Trouble::Other { status: 500, message, retry_after: None },
+            | ModelFault::Interrupted => RequestRefusal::Other { status: 500, message, retry_after: None },
         }
     }
 
     /// The whole answer.
-    pub(super) fn page(&self, wire: Wire, number: u64) -> Page {
-        if *self == Trouble::Html {
+    pub(super) fn page(&self, wire: Wire, number: u64) -> FullResponse {
+        if *self == RequestRefusal::Html {
             let body = b"<html><head><title>502 Bad Gateway</title></head><body>nothing here</body></html>".to_vec();
-            return Page { status: 502, headers: Vec::new(), kind: "text/html", body };
+            return FullResponse { status: 502, headers: Vec::new(), kind: "text/html", body };
         }
         let mut body = self.body(wire);
         if wire == Wire::Anthropic {
             body["request_id"] = format!("req_{number}").into();
         }
-        Page { headers: self.headers(wire), ..Page::json(self.status(), &body) }
+        FullResponse { headers: self.headers(wire), ..FullResponse::json(self.status(), &body) }
     }
 
     /// The error as an event of a stream holds it.
@@ -94,7 +94,7 @@ impl Trouble {
             Wire::Responses | Wire::Chat => {
                 let mut error =
                     json!({ "message": message, "type": self.openai_kind(), "param": null, "code": self.code() });
-                if let Trouble::Quota { until, .. } = self {
+                if let RequestRefusal::Quota { until, .. } = self {
                     error["resets_at"] = seconds(*until).into();
                 }
                 json!({ "error": error })
@@ -104,23 +104,23 @@ impl Trouble {
 
     pub(super) fn message(&self) -> String {
         match self {
-            Trouble::TooLong { tokens, most } => format!("prompt is too long: {tokens} tokens > {most} maximum"),
-            Trouble::Invalid(message)
-            | Trouble::Auth(message)
-            | Trouble::Busy { message, .. }
-            | Trouble::Quota { message, .. }
-            | Trouble::Other { message, .. } => message.clone(),
-            Trouble::Html => String::new(),
+            RequestRefusal::TooLong { tokens, most } => format!("prompt is too long: {tokens} tokens > {most} maximum"),
+            RequestRefusal::Invalid(message)
+            | RequestRefusal::Auth(message)
+            | RequestRefusal::Busy { message, .. }
+            | RequestRefusal::Quota { message, .. }
+            | RequestRefusal::Other { message, .. } => message.clone(),
+            RequestRefusal::Html => String::new(),
         }
     }
 
     fn status(&self) -> u16 {
         match self {
-            Trouble::Invalid(_) | Trouble::TooLong { .. } => 400,
-            Trouble::Auth(_) => 401,
-            Trouble::Busy { .. } | Trouble::Quota { .. } => 429,
-            Trouble::Other { status, .. } => *status,
-            Trouble::Html => 502,
+            RequestRefusal::Invalid(_) | RequestRefusal::TooLong { .. } => 400,
+            RequestRefusal::Auth(_) => 401,
+            RequestRefusal::Busy { .. } | RequestRefusal::Quota { .. } => 429,
+            RequestRefusal::Other { status, .. } => *status,
+            RequestRefusal::Html => 502,
         }
     }
 
@@ -140,40 +140,46 @@ impl Trouble {
 
     fn openai_kind(&self) -> &'static str {
         match self {
-            Trouble::Quota { .. } => "usage_limit_reached",
-            Trouble::Busy { .. } => "requests",
-            Trouble::Invalid(_) | Trouble::TooLong { .. } | Trouble::Auth(_) => "invalid_request_error",
-            Trouble::Other { status: ..500, .. } => "invalid_request_error",
-            Trouble::Other { .. } | Trouble::Html => "server_error",
+            RequestRefusal::Quota { .. } => "usage_limit_reached",
+            RequestRefusal::Busy { .. } => "requests",
+            RequestRefusal::Invalid(_) | RequestRefusal::TooLong { .. } | RequestRefusal::Auth(_) => {
+                "invalid_request_error"
+            }
+            RequestRefusal::Other { status: ..500, .. } => "invalid_request_error",
+            RequestRefusal::Other { .. } | RequestRefusal::Html => "server_error",
         }
     }
 
     pub(super) fn code(&self) -> Option<&'static str> {
         match self {
-            Trouble::TooLong { .. } => Some("context_length_exceeded"),
-            Trouble::Auth(_) => Some("invalid_api_key"),
-            Trouble::Busy { .. } => Some("rate_limit_exceeded"),
-            Trouble::Invalid(_) | Trouble::Quota { .. } | Trouble::Other { .. } | Trouble::Html => None,
+            RequestRefusal::TooLong { .. } => Some("context_length_exceeded"),
+            RequestRefusal::Auth(_) => Some("invalid_api_key"),
+            RequestRefusal::Busy { .. } => Some("rate_limit_exceeded"),
+            RequestRefusal::Invalid(_)
+            | RequestRefusal::Quota { .. }
+            | RequestRefusal::Other { .. }
+            | RequestRefusal::Html => None,
         }
     }
 
     fn headers(&self, wire: Wire) -> Vec<(&'static str, String)> {
         match self {
-            Trouble::Busy { retry_after: Some(after), .. } | Trouble::Other { retry_after: Some(after), .. } => {
+            RequestRefusal::Busy { retry_after: Some(after), .. }
+            | RequestRefusal::Other { retry_after: Some(after), .. } => {
                 let whole = after.as_millis().div_ceil(1000).max(1);
                 vec![("retry-after", whole.to_string()), ("retry-after-ms", after.as_millis().to_string())]
             }
-            Trouble::Quota { until, .. } if wire == Wire::Anthropic => vec![
+            RequestRefusal::Quota { until, .. } if wire == Wire::Anthropic => vec![
                 ("anthropic-ratelimit-unified-status", "rejected".into()),
                 ("anthropic-ratelimit-unified-reset", seconds(*until).to_string()),
             ],
-            Trouble::Busy { .. }
-            | Trouble::Other { .. }
-            | Trouble::Quota { .. }
-            | Trouble::Invalid(_)
-            | Trouble::TooLong { .. }
-            | Trouble::Auth(_)
-            | Trouble::Html => Vec::new(),
+            RequestRefusal::Busy { .. }
+            | RequestRefusal::Other { .. }
+            | RequestRefusal::Quota { .. }
+            | RequestRefusal::Invalid(_)
+            | RequestRefusal::TooLong { .. }
+            | RequestRefusal::Auth(_)
+            | RequestRefusal::Html => Vec::new(),
         }
     }
 }

@@ -10,15 +10,15 @@ use tokio::sync::watch;
 
 /// Passes every request on to another model, after a look at it.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckedModel {
     model: Arc<dyn Model>,
-    seen: Mutex<Seen>,
+    seen: Mutex<LastRequest>,
     /// How many requests there were.
     asked: watch::Sender<usize>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct LastRequest {
     requests: Vec<Request>,
     faults: Vec<String>,
     /// How many requests begin with less than the one before.
@@ -27,15 +27,15 @@ struct Seen {
 
 /// How a request compares to the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum RequestChange {
     Grown,
     Compacted,
 }
 
-impl Checked {
+impl CheckedModel {
     /// Checks what `model` is asked.
-    pub fn new(model: Arc<dyn Model>) -> Checked {
-        Checked { model, seen: Mutex::default(), asked: watch::Sender::new(0) }
+    pub fn new(model: Arc<dyn Model>) -> CheckedModel {
+        CheckedModel { model, seen: Mutex::default(), asked: watch::Sender::new(0) }
     }
 
     /// Every request so far.
@@ -52,17 +52,17 @@ impl Checked {
 
     /// Fails if any request was not as it must be in a session that was compacted so often.
     pub fn verify(&self, compactions: usize) {
-        let Seen { faults, compacted, .. } = &*self.seen();
+        let LastRequest { faults, compacted, .. } = &*self.seen();
         assert!(faults.is_empty(), "requests to the model are wrong:\n{}", faults.join("\n"));
         assert!(*compacted <= compactions, "{compacted} requests are compacted, and {compactions} events say so");
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, LastRequest> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Model for Checked {
+impl Model for CheckedModel {
     fn name(&self) -> &str {
         self.model.name()
     }
@@ -79,8 +79,8 @@ impl Model for Checked {
         let mut seen = self.seen();
         let number = seen.requests.len() + 1;
         let before = seen.requests.iter().rev().find(|before| before.path == request.path);
-        let change = before.map_or(Ok(Change::Grown), |before| change(before, &request));
-        seen.compacted += usize::from(change == Ok(Change::Compacted));
+        let change = before.map_or(Ok(RequestChange::Grown), |before| change(before, &request));
+        seen.compacted += usize::from(change == Ok(RequestChange::Compacted));
         let faults = [answered(&request.messages).err(), change.err()].into_iter().flatten();
         let faults: Vec<String> = faults.map(|fault| format!("request {number}: {fault}")).collect();
         seen.faults.extend(faults);
@@ -121,16 +121,16 @@ fn calls(message: &Message) -> Vec<&CallId> {
 }
 
 /// The later request begins with everything in the earlier one, or with what a compaction left of it.
-fn change(before: &Request, now: &Request) -> Result<Change, String> {
+fn change(before: &Request, now: &Request) -> Result<RequestChange, String> {
     // More tools may have been loaded meanwhile.
     if now.system != before.system || !now.tools.starts_with(&before.tools) {
         return Err("its instructions or tools are not those of the request before".into());
     }
     if now.messages.starts_with(&before.messages) {
-        return Ok(Change::Grown);
+        return Ok(RequestChange::Grown);
     }
     if is_without_output(&before.messages, &now.messages) || is_digested(&before.messages, &now.messages) {
-        return Ok(Change::Compacted);
+        return Ok(RequestChange::Compacted);
     }
     match before.messages.iter().zip(now.messages.iter()).position(|(before, now)| before != now) {
         Some(index) => Err(format!("message {index} is not what it was in the request before")),

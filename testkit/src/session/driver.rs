@@ -9,28 +9,28 @@ use runtime::{Aids, Fleet, FleetOrder, FleetOutcome, Live, Rejected, Session, St
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::stage::held;
-use super::{Checked, Run, Stage, transcript};
+use super::fixture::held;
+use super::{CheckedModel, PlayedSession, SessionFixture, transcript};
 
 /// Longest wait for anything: far beyond what it takes on a loaded machine.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// An open session, driven step by step.
 #[derive(Debug)]
-pub struct Driver {
-    stage: Stage,
+pub struct SessionDriver {
+    stage: SessionFixture,
     session: Session,
-    model: Arc<Checked>,
+    model: Arc<CheckedModel>,
     events: Subscription,
     status: watch::Receiver<Status>,
     seen: Vec<Envelope>,
 }
 
-impl Driver {
-    pub(super) fn new(stage: Stage, session: Session, model: Arc<Checked>) -> Driver {
+impl SessionDriver {
+    pub(super) fn new(stage: SessionFixture, session: Session, model: Arc<CheckedModel>) -> SessionDriver {
         let events = session.subscribe(session.first_seq());
         let status = session.status();
-        Driver { stage, session, model, events, status, seen: Vec::new() }
+        SessionDriver { stage, session, model, events, status, seen: Vec::new() }
     }
 
     /// The session itself.
@@ -44,12 +44,12 @@ impl Driver {
     }
 
     /// Where it is played.
-    pub fn stage(&self) -> &Stage {
+    pub fn stage(&self) -> &SessionFixture {
         &self.stage
     }
 
     /// The model with everything it was asked.
-    pub fn model(&self) -> &Checked {
+    pub fn model(&self) -> &CheckedModel {
         &self.model
     }
 
@@ -142,22 +142,22 @@ impl Driver {
     }
 
     /// Leaves the session as a process does that is told to end.
-    pub async fn leave(self) -> Run {
+    pub async fn leave(self) -> PlayedSession {
         let (stage, id) = (self.stage, self.session.id());
         timeout(DEADLINE, self.session.leave()).await.unwrap_or_else(|_late| panic!("leaving takes too long")).unwrap();
         assert_eq!(held(stage.home(), id), None, "the lease was not given back");
-        Run::read(stage, id)
+        PlayedSession::read(stage, id)
     }
 
     /// Drops everything without a word, as a process does that is killed, and opens the way for the next owner.
-    pub async fn crash(self) -> Run {
-        let Driver { stage, session, mut status, .. } = self;
+    pub async fn crash(self) -> PlayedSession {
+        let SessionDriver { stage, session, mut status, .. } = self;
         let id = session.id();
         drop(session);
         let gone = async { while status.changed().await.is_ok() {} };
         timeout(DEADLINE, gone).await.unwrap_or_else(|_late| panic!("the supervisor outlives its session"));
         stage.bury(id);
-        Run::read(stage, id)
+        PlayedSession::read(stage, id)
     }
 
     fn give_up(&self, what: &str) -> ! {

@@ -13,7 +13,7 @@ const HELD_MAX: Duration = Duration::from_secs(20);
 /// Makes commits fail or wait.
 #[derive(Debug, Default)]
 pub struct FailingProbe {
-    order: Mutex<Order>,
+    order: Mutex<CommitFate>,
     changed: Condvar,
     /// How many commits have had to wait.
     held: watch::Sender<u32>,
@@ -21,7 +21,7 @@ pub struct FailingProbe {
 
 /// What becomes of the next commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Order {
+enum CommitFate {
     #[default]
     Pass,
     /// This many pass before one fails.
@@ -34,22 +34,22 @@ enum Order {
 impl FailingProbe {
     /// The `n`th commit from now fails, counted from 1; those around it pass.
     pub fn fail_commit(&self, n: u32) {
-        self.set(Order::FailAfter(n.saturating_sub(1)));
+        self.set(CommitFate::FailAfter(n.saturating_sub(1)));
     }
 
     /// Every commit fails until [`heal`](Self::heal), those that wait included.
     pub fn fail(&self) {
-        self.set(Order::Fail);
+        self.set(CommitFate::Fail);
     }
 
     /// This many commits pass, and every later one waits.
     pub fn hold_after(&self, passing: u32) {
-        self.set(Order::HoldAfter(passing));
+        self.set(CommitFate::HoldAfter(passing));
     }
 
     /// Commits pass again, those that wait included.
     pub fn heal(&self) {
-        self.set(Order::Pass);
+        self.set(CommitFate::Pass);
     }
 
     /// Waits until so many commits, counted from the first, have had to wait.
@@ -59,22 +59,22 @@ impl FailingProbe {
         assert!(arrived.is_ok(), "no commit came that could be held");
     }
 
-    fn set(&self, order: Order) {
+    fn set(&self, order: CommitFate) {
         *self.lock() = order;
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Order> {
+    fn lock(&self) -> MutexGuard<'_, CommitFate> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_if_held(&self) -> MutexGuard<'_, Order> {
+    fn wait_if_held(&self) -> MutexGuard<'_, CommitFate> {
         let order = self.lock();
-        if *order != Order::HoldAfter(0) {
+        if *order != CommitFate::HoldAfter(0) {
             return order;
         }
         self.held.send_modify(|held| *held += 1);
-        let held = |order: &mut Order| *order == Order::HoldAfter(0);
+        let held = |order: &mut CommitFate| *order == CommitFate::HoldAfter(0);
         let waited = self.changed.wait_timeout_while(order, HELD_MAX, held);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
@@ -85,11 +85,11 @@ impl Probe for FailingProbe {
         let Point::BeforeCommit { .. } = point else { return Ok(()) };
         let mut order = self.wait_if_held();
         let (fails, next) = match *order {
-            Order::FailAfter(0) => (true, Order::Pass),
-            Order::Fail => (true, Order::Fail),
-            Order::Pass => (false, Order::Pass),
-            Order::FailAfter(more) => (false, Order::FailAfter(more - 1)),
-            Order::HoldAfter(more) => (false, Order::HoldAfter(more.saturating_sub(1))),
+            CommitFate::FailAfter(0) => (true, CommitFate::Pass),
+            CommitFate::Fail => (true, CommitFate::Fail),
+            CommitFate::Pass => (false, CommitFate::Pass),
+            CommitFate::FailAfter(more) => (false, CommitFate::FailAfter(more - 1)),
+            CommitFate::HoldAfter(more) => (false, CommitFate::HoldAfter(more.saturating_sub(1))),
         };
         *order = next;
         if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }

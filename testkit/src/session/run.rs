@@ -4,25 +4,25 @@ use protocol::api::TaskView;
 use protocol::{Envelope, Event, Outcome, SessionId};
 use store::Reader;
 
-use super::{Stage, transcript};
+use super::{SessionFixture, transcript};
 
 /// A session that was played, as its file tells it.
 #[derive(Debug)]
-pub struct Run {
-    stage: Stage,
+pub struct PlayedSession {
+    stage: SessionFixture,
     id: SessionId,
     events: Vec<Envelope>,
     tasks: Vec<TaskView>,
 }
 
-impl Run {
-    pub(super) fn read(stage: Stage, id: SessionId) -> Run {
+impl PlayedSession {
+    pub(super) fn read(stage: SessionFixture, id: SessionId) -> PlayedSession {
         let reader = Reader::open(stage.home(), id).unwrap();
         let events = reader.events_after(0, usize::MAX).unwrap();
         let compacted = |envelope: &&Envelope| matches!(envelope.entry.event, Event::Compacted(_));
         stage.model(id).verify(events.iter().filter(compacted).count());
         let tasks = reader.tasks(&protocol::api::TasksParams::every()).unwrap().tasks;
-        Run { stage, id, events, tasks }
+        PlayedSession { stage, id, events, tasks }
     }
 
     /// The session.
@@ -31,7 +31,7 @@ impl Run {
     }
 
     /// Where it was played.
-    pub fn stage(&self) -> &Stage {
+    pub fn stage(&self) -> &SessionFixture {
         &self.stage
     }
 

@@ -12,7 +12,7 @@ use protocol::{
 };
 use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
 
-use super::{Run, Stage};
+use super::{PlayedSession, SessionFixture};
 
 /// A model that knows no answer.
 const MUTE: &str = "
@@ -318,12 +318,12 @@ impl Scenario {
     }
 
     /// Sets the stage and opens nothing yet.
-    pub fn ready(self) -> Stage {
-        Stage::set(self)
+    pub fn ready(self) -> SessionFixture {
+        SessionFixture::set(self)
     }
 
     /// Plays the scenario until the session is at rest, and leaves it.
-    pub async fn run(self) -> Run {
+    pub async fn run(self) -> PlayedSession {
         let prompt = self.prompt.clone();
         let mut driver = self.ready().open(Start::New).await;
         if let Some(prompt) = prompt {

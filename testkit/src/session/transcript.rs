@@ -14,7 +14,7 @@ const SHOWN: usize = 600;
 
 /// The log as text.
 pub fn transcript(log: &[Envelope]) -> String {
-    let mut pages: Vec<Page> = Vec::new();
+    let mut pages: Vec<TranscriptPage> = Vec::new();
     let mut names = BTreeMap::new();
     for Envelope { entry, .. } in log {
         if let Event::TaskCreated(spec) = &entry.event {
@@ -22,25 +22,25 @@ pub fn transcript(log: &[Envelope]) -> String {
             names.insert(entry.task, format!("{above}/{}", spec.name));
         }
         let index = pages.iter().position(|page| page.task == entry.task).unwrap_or_else(|| {
-            pages.push(Page { task: entry.task, lines: String::new(), calls: Vec::new() });
+            pages.push(TranscriptPage { task: entry.task, lines: String::new(), calls: Vec::new() });
             pages.len() - 1
         });
         pages[index].read(&entry.event, &names);
     }
-    pages.into_iter().map(Page::finish).collect::<Vec<_>>().join("\n")
+    pages.into_iter().map(TranscriptPage::finish).collect::<Vec<_>>().join("\n")
 }
 
-struct Page {
+struct TranscriptPage {
     task: TaskId,
     lines: String,
     /// The calls of the latest answer, in its order.
     calls: Vec<(CallId, Option<Answer>)>,
 }
 
-type Names = BTreeMap<TaskId, String>;
+type TranscriptNames = BTreeMap<TaskId, String>;
 
-impl Page {
-    fn read(&mut self, event: &Event, names: &Names) {
+impl TranscriptPage {
+    fn read(&mut self, event: &Event, names: &TranscriptNames) {
         match event {
             Event::SessionOpened(terms) => self.terms("opened", terms),
             Event::SessionAdopted { fence, terms } => self.terms(&format!("adopted, {fence},"), terms),
@@ -157,7 +157,7 @@ impl Page {
         self.add(format_args!("{how} in {} with {}, {:?}", terms.cwd, terms.model, terms.permission));
     }
 
-    fn created(&mut self, spec: &TaskSpec, names: &Names) {
+    fn created(&mut self, spec: &TaskSpec, names: &TranscriptNames) {
         let path = name(&self.task, names).to_owned();
         self.lines.insert_str(0, &format!("# {path}: {}\n", spec.description));
     }
@@ -167,7 +167,7 @@ impl Page {
         self.quote(message);
     }
 
-    fn body(&mut self, body: &Body, names: &Names) {
+    fn body(&mut self, body: &Body, names: &TranscriptNames) {
         match body {
             Body::Text { text, .. } => self.quote(text),
             Body::Result { task, activation } => {
@@ -227,11 +227,11 @@ impl Page {
     }
 }
 
-fn name<'a>(task: &TaskId, names: &'a Names) -> &'a str {
+fn name<'a>(task: &TaskId, names: &'a TranscriptNames) -> &'a str {
     names.get(task).map_or("an unknown task", String::as_str)
 }
 
-fn origin(from: Origin, names: &Names) -> String {
+fn origin(from: Origin, names: &TranscriptNames) -> String {
     match from {
         Origin::User => "the user".into(),
         Origin::Task { id } => name(&id, names).into(),

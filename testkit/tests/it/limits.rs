@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bosun_testkit::binary::within;
-use bosun_testkit::server::{Faults, Hint, Keep, ModelServer};
+use bosun_testkit::server::{FaultPlan, Hint, ModelServer, RequestRetention};
 use model::Wire;
 use protocol::Usage;
 use serde_json::Value;
@@ -104,7 +104,7 @@ rules:
 
 #[test]
 fn a_server_may_remember_totals_alone() {
-    let server = hello().keep(Keep::Totals).faults(Faults::none()).start();
+    let server = hello().keep(RequestRetention::Totals).faults(FaultPlan::none()).start();
     ask(&server, Wire::Chat, &question(Wire::Chat, "go"));
     assert!(server.requests().is_empty());
     assert_eq!((server.count(), server.usage_sent().output), (1, 3));

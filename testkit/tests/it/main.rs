@@ -10,7 +10,7 @@ mod oracle;
 mod strict;
 mod wires;
 
-use bosun_testkit::server::{ModelServer, Setup};
+use bosun_testkit::server::{ModelServer, ServerSetup};
 
 /// One answer of words.
 const HELLO: &str = "{ version: 1, rules: [{ answer: [{ say: Hello there. }], usage: { input: 7, output: 3 } }] }";
@@ -29,6 +29,6 @@ rules:
       - say: \"It said: ${answer}\"
 ";
 
-fn hello() -> Setup {
+fn hello() -> ServerSetup {
     ModelServer::script(HELLO)
 }

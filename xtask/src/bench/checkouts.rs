@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::Ground;
+use super::BenchFolder;
 use crate::run::run;
 
 /// Folders of the repository, and files in each.
@@ -31,7 +31,7 @@ rules:
 ";
 
 /// Makes the repository, measures both, and prints the table.
-pub(super) fn bench(ground: &Ground) -> Result<()> {
+pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     let top = ground.folder.join("large");
     make(&top)?;
     fs::write(ground.folder.join("checkouts.yaml"), SCRIPT).context("cannot write the script")?;
@@ -76,7 +76,7 @@ fn make(top: &Path) -> Result<()> {
 }
 
 /// How long git takes to add so many work trees at once.
-fn worktrees(ground: &Ground, top: &Path, count: usize) -> Result<Duration> {
+fn worktrees(ground: &BenchFolder, top: &Path, count: usize) -> Result<Duration> {
     let paths: Vec<_> = (0..count).map(|n| ground.folder.join(format!("tree-{count}-{n}"))).collect();
     let began = Instant::now();
     let started = paths.iter().map(|path| git(top).args(["worktree", "add", "--quiet", "--detach"]).arg(path).spawn());

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::Ground;
+use super::BenchFolder;
 use super::provider::variables;
-use super::server::Server;
-use crate::measure::{Figures, measure};
+use super::server::BenchServer;
+use crate::measure::{RunFigures, measure};
 use crate::run::target_dir;
 
 /// What a worker runs between two turns.
@@ -43,7 +43,7 @@ at-once = 4096
 ";
 
 /// Measures and prints.
-pub(super) fn bench(ground: &Ground, workers: &[usize]) -> Result<()> {
+pub(super) fn bench(ground: &BenchFolder, workers: &[usize]) -> Result<()> {
     let agents = ground.home().join("agents");
     fs::create_dir_all(&agents).context("cannot make the folder of agents")?;
     fs::write(agents.join("worker.md"), WORKER).context("cannot write the agent")?;
@@ -71,11 +71,11 @@ struct Requests(Vec<PathBuf>);
 
 impl Requests {
     /// Runs Bosun once and keeps what it asks.
-    fn record(ground: &Ground, workers: usize) -> Result<Requests> {
+    fn record(ground: &BenchFolder, workers: usize) -> Result<Requests> {
         let folder = ground.folder.join(format!("requests-{workers}"));
         fs::create_dir_all(&folder).context("cannot make a folder for requests")?;
         let path = folder.to_str().context("the target folder's name is not text")?;
-        let server = Server::start(&script(ground, workers)?, "50ms", &["--bodies", path])?;
+        let server = BenchServer::start(&script(ground, workers)?, "50ms", &["--bodies", path])?;
         bosun(ground, &server, 1)?;
         let files = fs::read_dir(&folder).context("cannot list the requests")?;
         let mut files: Vec<PathBuf> = files.map(|file| Ok(file?.path())).collect::<Result<_>>()?;
@@ -103,16 +103,16 @@ fn size(file: Option<&PathBuf>) -> Result<u64> {
 /// One number of workers.
 struct Round {
     workers: usize,
-    floor: Figures,
-    bosun: Figures,
+    floor: RunFigures,
+    bosun: RunFigures,
     /// The part of the time that the server was busy, when Bosun asked it.
     busy: f64,
 }
 
 impl Round {
     /// Runs floor and Bosun in turns; `one` is what a single worker asks.
-    fn new(ground: &Ground, workers: usize, one: &Requests, all: &Requests) -> Result<Round> {
-        let server = Server::start(&script(ground, workers)?, "50ms", &[])?;
+    fn new(ground: &BenchFolder, workers: usize, one: &Requests, all: &Requests) -> Result<Round> {
+        let server = BenchServer::start(&script(ground, workers)?, "50ms", &[])?;
         let runs = if workers < 100 { 9 } else { 3 };
         let (mut floors, mut bosuns, mut busy) = (Vec::new(), Vec::new(), 0.0);
         for _ in 0..runs {
@@ -144,18 +144,24 @@ impl Round {
 }
 
 /// The run whose wall time is in the middle.
-fn middle(mut figures: Vec<Figures>) -> Result<Figures> {
+fn middle(mut figures: Vec<RunFigures>) -> Result<RunFigures> {
     figures.sort_by_key(|figures| figures.wall);
     figures.get(figures.len() / 2).copied().context("no runs")
 }
 
-fn bosun(ground: &Ground, server: &Server, runs: usize) -> Result<Figures> {
+fn bosun(ground: &BenchFolder, server: &BenchServer, runs: usize) -> Result<RunFigures> {
     let folder = ground.folder();
     let command = [&ground.binary, "-p", "go", "--quiet", "--allow-all", "-C", &folder, "--model", MODEL];
     measure(&command, &ground.home(), &variables(&server.url), runs)
 }
 
-fn floor(ground: &Ground, server: &Server, workers: usize, one: &Requests, all: &Requests) -> Result<Figures> {
+fn floor(
+    ground: &BenchFolder,
+    server: &BenchServer,
+    workers: usize,
+    one: &Requests,
+    all: &Requests,
+) -> Result<RunFigures> {
     let program = target_dir().join("release/floor");
     let (Some(first), Some(last)) = (all.0.first(), all.0.last()) else { bail!("there were no requests") };
     let child = one.0.get(1..one.0.len() - 1).unwrap_or_default();
@@ -169,7 +175,7 @@ fn floor(ground: &Ground, server: &Server, workers: usize, one: &Requests, all: 
 }
 
 /// Writes the script for so many workers.
-fn script(ground: &Ground, workers: usize) -> Result<PathBuf> {
+fn script(ground: &BenchFolder, workers: usize) -> Result<PathBuf> {
     let path = ground.folder.join(format!("fanout-{workers}.yaml"));
     fs::write(&path, text(workers)).with_context(|| format!("cannot write {}", Path::new(&path).display()))?;
     Ok(path)

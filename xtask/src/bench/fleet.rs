@@ -5,8 +5,8 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-use super::Ground;
-use crate::measure::Figures;
+use super::BenchFolder;
+use crate::measure::RunFigures;
 use crate::run::{cargo, run};
 
 /// Todos of the plans that are run.
@@ -30,7 +30,7 @@ pub(super) fn kernel() -> Result<()> {
 }
 
 /// Measures whole runs, and prints.
-pub(super) fn whole(ground: &Ground) -> Result<()> {
+pub(super) fn whole(ground: &BenchFolder) -> Result<()> {
     fs::create_dir_all(ground.home()).context("cannot make the home")?;
     fs::write(ground.home().join("config.toml"), CONFIG).context("cannot write the settings")?;
     fs::write(ground.folder.join("fleet.yaml"), SCRIPT).context("cannot write the script")?;
@@ -48,7 +48,7 @@ pub(super) fn whole(ground: &Ground) -> Result<()> {
     Ok(())
 }
 
-fn row(todos: usize, figures: Figures) -> String {
+fn row(todos: usize, figures: RunFigures) -> String {
     let (wall, cpu) = (figures.wall.as_secs_f64(), figures.cpu.as_secs_f64());
     let each = |seconds: f64| seconds * 1e3 / todos as f64;
     let mib = figures.peak_kib as f64 / 1024.0;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::measure::{Figures, measure, table};
+use crate::measure::{RunFigures, measure, table};
 use crate::run::{cargo, run, target_dir};
 
 /// How often each thing is measured.
@@ -35,7 +35,7 @@ const SCRIPTS: [(&str, &str); 3] = [
 /// Builds the release binary, measures it and prints the tables.
 pub(crate) fn bench() -> Result<()> {
     build()?;
-    let ground = Ground::new()?;
+    let ground = BenchFolder::new()?;
     let rows = [
         ("start-up: `bosun --version`", ground.measure(&["--version"], RUNS)?),
         ("one scripted turn: `bosun -p`", ground.prompt("one-turn.yaml", RUNS)?),
@@ -59,35 +59,35 @@ pub(crate) fn fanout(workers: &str) -> Result<()> {
     let workers: Result<Vec<usize>, _> = workers.split(',').map(str::parse).collect();
     let workers = workers.context("--workers takes numbers with commas between them")?;
     build()?;
-    fanout::bench(&Ground::new()?, &workers)
+    fanout::bench(&BenchFolder::new()?, &workers)
 }
 
 /// Builds the release binary and measures fleets.
 pub(crate) fn fleet() -> Result<()> {
     fleet::kernel()?;
     build()?;
-    fleet::whole(&Ground::new()?)
+    fleet::whole(&BenchFolder::new()?)
 }
 
 /// Measures isolated workers in a large repository.
 pub(crate) fn checkouts(binary: Option<&str>) -> Result<()> {
-    checkouts::bench(&Ground::of(binary)?)
+    checkouts::bench(&BenchFolder::of(binary)?)
 }
 
 /// Builds the release binary and measures the doors through the SDKs.
 pub(crate) fn doors() -> Result<()> {
     build()?;
-    doors::bench(&Ground::new()?)
+    doors::bench(&BenchFolder::new()?)
 }
 
 /// Measures what grows.
 pub(crate) fn growth(binary: Option<&str>) -> Result<()> {
-    growth::bench(&Ground::of(binary)?)
+    growth::bench(&BenchFolder::of(binary)?)
 }
 
 /// Measures a run that others watch over HTTP.
 pub(crate) fn watchers(binary: Option<&str>) -> Result<()> {
-    watchers::bench(&Ground::of(binary)?)
+    watchers::bench(&BenchFolder::of(binary)?)
 }
 
 fn build() -> Result<()> {
@@ -95,22 +95,22 @@ fn build() -> Result<()> {
 }
 
 /// A folder with the scripts and a home.
-struct Ground {
+struct BenchFolder {
     folder: PathBuf,
     binary: String,
 }
 
-impl Ground {
+impl BenchFolder {
     /// To measure the release binary, which is built, or another one.
-    fn of(binary: Option<&str>) -> Result<Ground> {
-        let Some(binary) = binary else { return build().and_then(|()| Ground::new()) };
+    fn of(binary: Option<&str>) -> Result<BenchFolder> {
+        let Some(binary) = binary else { return build().and_then(|()| BenchFolder::new()) };
         // It is started in other folders.
         let path = fs::canonicalize(binary).with_context(|| format!("cannot find {binary}"))?;
         let binary = path.to_str().context("the name of the binary is not text")?.to_owned();
-        Ok(Ground { binary, ..Ground::new()? })
+        Ok(BenchFolder { binary, ..BenchFolder::new()? })
     }
 
-    fn new() -> Result<Ground> {
+    fn new() -> Result<BenchFolder> {
         let folder = target_dir().join("bench");
         if folder.exists() {
             fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
@@ -121,22 +121,22 @@ impl Ground {
         }
         let binary = target_dir().join("release/bosun");
         let binary = binary.to_str().context("the target folder's name is not text")?.to_owned();
-        Ok(Ground { folder, binary })
+        Ok(BenchFolder { folder, binary })
     }
 
-    fn measure(&self, arguments: &[&str], runs: usize) -> Result<Figures> {
+    fn measure(&self, arguments: &[&str], runs: usize) -> Result<RunFigures> {
         let command: Vec<&str> = std::iter::once(self.binary.as_str()).chain(arguments.iter().copied()).collect();
         measure(&command, &self.home(), &[], runs)
     }
 
     /// A prompt answered by one of the scripts, in a home that holds earlier sessions.
-    fn prompt(&self, script: &str, runs: usize) -> Result<Figures> {
+    fn prompt(&self, script: &str, runs: usize) -> Result<RunFigures> {
         let (folder, model) = (self.folder(), format!("script/{script}"));
         self.measure(&["-p", "go", "--quiet", "--allow-all", "-C", &folder, "--model", &model], runs)
     }
 
     /// A prompt in a home that does not exist yet.
-    fn first_start(&self) -> Result<Figures> {
+    fn first_start(&self) -> Result<RunFigures> {
         let mut samples = Vec::new();
         for _ in 0..RUNS {
             fs::remove_dir_all(self.home()).context("cannot clear the home")?;

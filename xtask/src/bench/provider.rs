@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::server::Server;
-use super::{Ground, RUNS};
+use super::server::BenchServer;
+use super::{BenchFolder, RUNS};
 use crate::measure::{measure, table};
 
 /// Each wire as a model is named on it.
@@ -18,10 +18,10 @@ const WIRES: [(&str, &str); 3] = [
 ];
 
 /// Measures and prints.
-pub(super) fn bench(ground: &Ground) -> Result<()> {
+pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     let mut rows = Vec::new();
     for (latency, words) in [("0ms", "answers at once"), ("50ms", "answers after 50 ms")] {
-        let server = Server::start(&ground.folder.join("one-turn.yaml"), latency, &[])?;
+        let server = BenchServer::start(&ground.folder.join("one-turn.yaml"), latency, &[])?;
         for (name, model) in WIRES {
             let (folder, env) = (ground.folder(), variables(&server.url));
             let command = [&ground.binary, "-p", "go", "--quiet", "-C", &folder, "--model", model];
@@ -49,7 +49,7 @@ pub(super) fn variables(url: &str) -> Vec<(&'static str, String)> {
 }
 
 /// How many bytes the body of a run's first request has.
-fn first_request(ground: &Ground, model: &str) -> Result<usize> {
+fn first_request(ground: &BenchFolder, model: &str) -> Result<usize> {
     let listener = TcpListener::bind("127.0.0.1:0").context("cannot listen")?;
     let url = format!("http://{}", listener.local_addr().context("no address")?);
     let mut asking = Command::new(&ground.binary)

@@ -14,14 +14,14 @@ use crate::run::target_dir;
 const TICK: Duration = Duration::from_millis(10);
 
 /// The model server, ended with its owner.
-pub(super) struct Server {
+pub(super) struct BenchServer {
     process: Child,
     pub(super) url: String,
 }
 
-impl Server {
+impl BenchServer {
     /// Starts a server that answers by `script`, with more flags of its own.
-    pub(super) fn start(script: &Path, latency: &str, flags: &[&str]) -> Result<Server> {
+    pub(super) fn start(script: &Path, latency: &str, flags: &[&str]) -> Result<BenchServer> {
         let program = target_dir().join("release/model-server");
         let mut process = Command::new(program)
             .arg("--script")
@@ -36,7 +36,7 @@ impl Server {
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).context("cannot hear the model server")?;
         let url = line.trim().strip_prefix("listening on ").context("the model server does not say where it is")?;
-        Ok(Server { process, url: url.to_owned() })
+        Ok(BenchServer { process, url: url.to_owned() })
     }
 
     /// How much processor time it has used.
@@ -54,7 +54,7 @@ pub(super) fn cpu_of(process: u32) -> Result<Duration> {
     Ok(TICK * (ticks(11) + ticks(12)))
 }
 
-impl Drop for Server {
+impl Drop for BenchServer {
     fn drop(&mut self) {
         // One that is gone already is as good.
         let _gone = self.process.kill().and_then(|()| self.process.wait());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::Ground;
+use super::BenchFolder;
 use crate::measure::median;
 
 /// How many watch, each number in its turn.
@@ -25,10 +25,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What one run took: wall, and CPU of the server.
-type Run = (Duration, Duration);
+type WatchersRun = (Duration, Duration);
 
 /// Measures and prints.
-pub(super) fn bench(ground: &Ground) -> Result<()> {
+pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     println!("A session of 500 turns that others watch over HTTP:\n");
     println!("| watchers | wall | CPU of the server | with watchers that read nothing: wall | CPU |");
     println!("|---:|---:|---:|---:|---:|");
@@ -55,13 +55,13 @@ pub(super) fn bench(ground: &Ground) -> Result<()> {
 }
 
 /// The medians of wall and CPU, each by itself.
-fn middle(runs: &[Run]) -> Result<Run> {
+fn middle(runs: &[WatchersRun]) -> Result<WatchersRun> {
     let wall = median(runs.iter().map(|run| run.0)).context("no runs")?;
     Ok((wall, median(runs.iter().map(|run| run.1)).context("no runs")?))
 }
 
-fn once(ground: &Ground, watchers: usize, is_read: bool) -> Result<Run> {
-    let server = Serve::start(ground)?;
+fn once(ground: &BenchFolder, watchers: usize, is_read: bool) -> Result<WatchersRun> {
+    let server = ServeProcess::start(ground)?;
     let begin = json!({ "cwd": ground.folder(), "model": "script/long.yaml", "permission": "allowAll" });
     let session = server.call("POST", "/v1/sessions", &begin)?["id"].as_str().context("no session")?.to_owned();
     let path = format!("/v1/sessions/{session}");
@@ -102,14 +102,14 @@ fn drain(mut stream: TcpStream) {
 }
 
 /// `bosun serve`, ended with its owner.
-struct Serve {
+struct ServeProcess {
     process: Child,
     address: String,
     token: String,
 }
 
-impl Serve {
-    fn start(ground: &Ground) -> Result<Serve> {
+impl ServeProcess {
+    fn start(ground: &BenchFolder) -> Result<ServeProcess> {
         let mut process = Command::new(&ground.binary)
             .args(["serve", "--json"])
             .current_dir(&ground.folder)
@@ -130,7 +130,7 @@ impl Serve {
         let word = |name: &str| said[name].as_str().map(str::to_owned);
         let url = word("url").context("no address")?;
         let address = url.strip_prefix("http://").context("no address")?.to_owned();
-        Ok(Serve { process, address, token: word("token").context("no token")? })
+        Ok(ServeProcess { process, address, token: word("token").context("no token")? })
     }
 
     /// Sends a request; gives the stream that the answer comes on.
@@ -158,7 +158,7 @@ impl Serve {
     }
 }
 
-impl Drop for Serve {
+impl Drop for ServeProcess {
     fn drop(&mut self) {
         // One that is gone already is as good.
         let _gone = self.process.kill().and_then(|()| self.process.wait());

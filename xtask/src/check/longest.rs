@@ -1,12 +1,12 @@
 //! The longest files and functions, for a reader's eye. Nobody fails for them.
 
-use crate::sources::Source;
+use crate::sources::SourceFile;
 
 /// How many of each are shown.
 const SHOWN: usize = 10;
 
 /// Prints the longest files and functions.
-pub(super) fn show(sources: &[Source]) {
+pub(super) fn show(sources: &[SourceFile]) {
     let files = sources.iter().map(|source| (source.text.lines().count(), source.path.display().to_string()));
     print("longest files", files.collect());
     let functions = sources.iter().flat_map(|source| {
@@ -24,14 +24,14 @@ fn print(title: &str, mut found: Vec<(usize, String)>) {
     }
 }
 
-struct Function<'a> {
+struct SourceFunction<'a> {
     name: &'a str,
     line: usize,
     lines: usize,
 }
 
 /// Finds functions by their indentation, which rustfmt makes reliable.
-fn functions(text: &str) -> Vec<Function<'_>> {
+fn functions(text: &str) -> Vec<SourceFunction<'_>> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -39,7 +39,7 @@ fn functions(text: &str) -> Vec<Function<'_>> {
         let end = format!("{}}}", &line[..line.len() - line.trim_start().len()]);
         let length = lines[at..].iter().position(|line| **line == end);
         if let Some(length) = length.filter(|_| !line.ends_with('}')) {
-            found.push(Function { name, line: at + 1, lines: length + 1 });
+            found.push(SourceFunction { name, line: at + 1, lines: length + 1 });
         }
     }
     found

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::layers::Package;
-use crate::sources::{Part, Source, only, words};
+use crate::sources::{ByteKind, SourceFile, only, words};
 
 /// Dependencies with one home.
 const HOMES: [(&str, &str); 6] = [
@@ -22,7 +22,7 @@ const UNWANTED: [&str; 3] = ["aws-lc-sys", "openssl-sys", "cmake"];
 const ENV: &str = "crates/config/src/env.rs";
 
 /// Every broken rule.
-pub(super) fn faults(packages: &[Package], sources: &[Source]) -> Vec<String> {
+pub(super) fn faults(packages: &[Package], sources: &[SourceFile]) -> Vec<String> {
     [homes(packages), unsafe_code(sources), environment(sources)].concat()
 }
 
@@ -45,9 +45,9 @@ pub(super) fn locked(lock: &str) -> Vec<String> {
     UNWANTED.iter().filter(is_locked).map(|name| format!("lock: {name} must not be depended on")).collect()
 }
 
-fn unsafe_code(sources: &[Source]) -> Vec<String> {
+fn unsafe_code(sources: &[SourceFile]) -> Vec<String> {
     let found = sources.iter().filter(|source| source.owner() != "host").filter_map(|source| {
-        let code = only(&source.text, &[Part::Code]);
+        let code = only(&source.text, &[ByteKind::Code]);
         let line = code.lines().position(|line| words(line).any(|word| word == "unsafe"))?;
         Some(format!("unsafe: {}:{} is outside host", source.path.display(), line + 1))
     });
@@ -55,7 +55,7 @@ fn unsafe_code(sources: &[Source]) -> Vec<String> {
 }
 
 /// Compares the variables that shipped sources name with those that are declared; tests have their own.
-fn environment(sources: &[Source]) -> Vec<String> {
+fn environment(sources: &[SourceFile]) -> Vec<String> {
     let declared = sources.iter().find(|source| source.path == std::path::Path::new(ENV));
     if declared.is_none() && is_skeleton(sources) {
         return Vec::new();
@@ -63,7 +63,7 @@ fn environment(sources: &[Source]) -> Vec<String> {
     let declared: BTreeSet<&str> = declared.map(|source| variables(&source.text)).unwrap_or_default();
     let mut faults = Vec::new();
     for source in sources.iter().filter(|source| is_shipped(source)) {
-        let text = only(&source.text, &[Part::Code, Part::Literal]);
+        let text = only(&source.text, &[ByteKind::Code, ByteKind::Literal]);
         for name in variables(&text).difference(&declared) {
             faults.push(format!("environment: {} names {name}, which {ENV} does not declare", source.path.display()));
         }
@@ -71,12 +71,12 @@ fn environment(sources: &[Source]) -> Vec<String> {
     faults
 }
 
-fn is_shipped(source: &Source) -> bool {
+fn is_shipped(source: &SourceFile) -> bool {
     source.path.starts_with("crates") && !source.path.iter().any(|part| part == "tests")
 }
 
 /// Whether the crate that declares variables has nothing in it yet.
-fn is_skeleton(sources: &[Source]) -> bool {
+fn is_skeleton(sources: &[SourceFile]) -> bool {
     let config = sources.iter().filter(|source| source.owner() == "config");
     config.map(|source| source.text.lines().count()).sum::<usize>() < 10
 }
@@ -90,8 +90,8 @@ mod tests {
     use super::*;
     use crate::check::layers;
 
-    fn source(path: &str, text: &str) -> Source {
-        Source { path: path.into(), text: text.into() }
+    fn source(path: &str, text: &str) -> SourceFile {
+        SourceFile { path: path.into(), text: text.into() }
     }
 
     #[test]

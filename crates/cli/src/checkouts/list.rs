@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git::{Checkout, Trashed};
+use git::{Checkout, TrashedCheckout};
 use serde::Serialize;
 
 use super::git;
@@ -32,7 +32,7 @@ struct Row {
 
 pub(super) fn list(setup: &Setup, json: bool) -> Result<Exit, Failure> {
     let used = Checkout::all(&git(setup), &setup.home).iter().map(of_checkout).collect::<Vec<_>>();
-    let trashed = Trashed::all(&setup.home).into_iter().map(|trashed| of_trash(setup, &trashed));
+    let trashed = TrashedCheckout::all(&setup.home).into_iter().map(|trashed| of_trash(setup, &trashed));
     let rows: Vec<Row> = used.into_iter().chain(trashed).collect();
     if json {
         print::json(&rows);
@@ -68,7 +68,7 @@ fn of_checkout(checkout: &Checkout) -> Row {
     }
 }
 
-fn of_trash(setup: &Setup, trashed: &Trashed) -> Row {
+fn of_trash(setup: &Setup, trashed: &TrashedCheckout) -> Row {
     let path = trashed.path(&setup.home);
     Row {
         task: trashed.id.task.to_string(),

@@ -2,7 +2,7 @@
 
 mod list;
 
-use git::{Checkout, Discarded, Git, Trashed};
+use git::{Checkout, DiscardOutcome, Git, TrashedCheckout};
 use host::{Clock, Guardian, SystemClock};
 
 use crate::args::{CheckoutsArgs, CheckoutsCommand};
@@ -33,10 +33,10 @@ fn remove(setup: &Setup, ids: &[String]) -> Result<Exit, Failure> {
     let found = ids.iter().map(|id| one(id, &all, |checkout| checkout.id().task.to_string()));
     for checkout in found.collect::<Result<Vec<_>, Failure>>()? {
         match checkout.clone().trash(&setup.home, SystemClock.now(), "removed by hand") {
-            Ok(Discarded::Trashed { name, .. }) => {
+            Ok(DiscardOutcome::Trashed { name, .. }) => {
                 print::answer(format_args!("{}  in the trash as {name}", checkout.id().task));
             }
-            Ok(Discarded::Removed(_)) => print::answer(format_args!("{}  removed", checkout.id().task)),
+            Ok(DiscardOutcome::Removed(_)) => print::answer(format_args!("{}  removed", checkout.id().task)),
             Err(error) => return Err(Failure::failed(error)),
         }
     }
@@ -44,7 +44,7 @@ fn remove(setup: &Setup, ids: &[String]) -> Result<Exit, Failure> {
 }
 
 fn restore(setup: &Setup, id: &str) -> Result<Exit, Failure> {
-    let all = Trashed::all(&setup.home);
+    let all = TrashedCheckout::all(&setup.home);
     let path = one(id, &all, |trashed| trashed.id.task.to_string())?.restore(&setup.home).map_err(Failure::failed)?;
     print::answer(path.display());
     Ok(Exit::Success)

@@ -1,7 +1,7 @@
 //! How much the machine lets Bosun have: open files and memory.
 
 use host::limits::OpenFiles;
-use host::memory::{Bounds, Gauge, Reading, Room};
+use host::memory::{MemoryBounds, MemoryGauge, MemoryHeadroom, MemoryReading};
 
 use super::Check;
 use super::home::size;
@@ -10,7 +10,7 @@ use super::home::size;
 const FILES: u64 = 4096;
 
 pub(super) fn checks() -> [Check; 2] {
-    [files(OpenFiles::current()), memory(Gauge::default().read().ok())]
+    [files(OpenFiles::current()), memory(MemoryGauge::default().read().ok())]
 }
 
 fn files(OpenFiles { now, most }: OpenFiles) -> Check {
@@ -24,15 +24,15 @@ fn files(OpenFiles { now, most }: OpenFiles) -> Check {
     }
 }
 
-fn memory(reading: Option<Reading>) -> Check {
+fn memory(reading: Option<MemoryReading>) -> Check {
     let Some(reading) = reading else {
         return Check::warn("memory", "the machine does not tell how much is left", "mount /proc to let Bosun see it");
     };
     let pressure = reading.pressure.map(|pressure| format!(", pressure {pressure} %")).unwrap_or_default();
     let text = format!("{} of {} available{pressure}", size(reading.available), size(reading.total));
-    match Bounds::default().room(&reading, Room::Ample) {
-        Room::Ample => Check::ok("memory", text),
-        Room::Tight => Check::warn(
+    match MemoryBounds::default().room(&reading, MemoryHeadroom::Ample) {
+        MemoryHeadroom::Ample => Check::ok("memory", text),
+        MemoryHeadroom::Tight => Check::warn(
             "memory",
             format!("{text}; agents begin one at a time"),
             "end other programs, or give Bosun's control group more memory",
@@ -50,7 +50,7 @@ mod tests {
         let few = files(OpenFiles { now: Some(256), most: Some(1024) });
         assert_eq!((few.status, few.text.as_str()), (Status::Warn, "256 open files, raised to 1024 for agents"));
         assert_eq!(files(OpenFiles { now: Some(1024), most: None }).status, Status::Ok);
-        let little = memory(Some(Reading { available: 100 << 20, total: 4 << 30, pressure: Some(1.5) }));
+        let little = memory(Some(MemoryReading { available: 100 << 20, total: 4 << 30, pressure: Some(1.5) }));
         let text = "100.0 MiB of 4.0 GiB available, pressure 1.5 %; agents begin one at a time";
         assert_eq!((little.status, little.text.as_str()), (Status::Warn, text));
         assert_eq!(memory(None).status, Status::Warn);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use git::{Checkout, Discarded, Trashed};
+use git::{Checkout, DiscardOutcome, TrashedCheckout};
 use host::Home;
 use protocol::{At, SessionId};
 use serde::Serialize;
@@ -28,9 +28,9 @@ pub(super) struct Checkouts {
 pub(super) async fn collect(setup: &Setup, now: At, keep: Duration, dry_run: bool) -> Checkouts {
     let mut report = Checkouts::default();
     let home = &setup.home;
-    let old = Trashed::all(home).into_iter().filter(|trashed| now.since(trashed.at) > keep);
+    let old = TrashedCheckout::all(home).into_iter().filter(|trashed| now.since(trashed.at) > keep);
     for trashed in old {
-        match if dry_run { Ok(host::Removed::default()) } else { trashed.remove(home) } {
+        match if dry_run { Ok(host::RemovedFiles::default()) } else { trashed.remove(home) } {
             Ok(removed) => (report.emptied, report.bytes) = (report.emptied + 1, report.bytes + removed.bytes),
             Err(error) => print::error(&error.to_string()),
         }
@@ -42,10 +42,10 @@ pub(super) async fn collect(setup: &Setup, now: At, keep: Duration, dry_run: boo
             continue;
         }
         match checkout.discard(home, now).await {
-            Ok(Discarded::Removed(removed)) => {
+            Ok(DiscardOutcome::Removed(removed)) => {
                 (report.removed, report.bytes) = (report.removed + 1, report.bytes + removed.bytes);
             }
-            Ok(Discarded::Trashed { .. }) => report.trashed += 1,
+            Ok(DiscardOutcome::Trashed { .. }) => report.trashed += 1,
             Err(error) => print::error(&error.to_string()),
         }
     }

@@ -1,6 +1,6 @@
 //! The picture of a fleet, in rows that fit a terminal.
 
-use host::Size;
+use host::TerminalSize;
 use protocol::{At, FleetEnd};
 use unicode_width::UnicodeWidthStr;
 
@@ -15,7 +15,7 @@ use crate::todos::Mark;
 pub(super) type Row = Vec<(Role, String)>;
 
 /// Fewest columns and rows that are drawn for.
-const LEAST: Size = Size { columns: 20, rows: 5 };
+const LEAST: TerminalSize = TerminalSize { columns: 20, rows: 5 };
 
 /// How far a bar goes.
 const BAR: usize = 30;
@@ -36,7 +36,7 @@ pub(super) fn width(row: &Row) -> usize {
 }
 
 /// Draws a fleet.
-pub(super) fn draw(board: &Board, now: At, size: Size) -> Vec<Row> {
+pub(super) fn draw(board: &Board, now: At, size: TerminalSize) -> Vec<Row> {
     let columns = size.columns.max(LEAST.columns);
     let rows = size.rows.max(LEAST.rows);
     let widths = Widths::new(board, columns);

@@ -14,14 +14,14 @@ mod view;
 pub(crate) use board::Board;
 pub(crate) use view::{Foot, View, watch};
 
-use host::{Clock, Size, SystemClock};
+use host::{Clock, SystemClock, TerminalSize};
 
 use crate::print;
 use crate::style::Style;
 
 /// Prints how a fleet stands, once.
 pub(crate) fn print_board(board: &Board) {
-    let size = Size { columns: print::width().unwrap_or(WIDE), rows: usize::MAX };
+    let size = TerminalSize { columns: print::width().unwrap_or(WIDE), rows: usize::MAX };
     for row in draw::draw(board, SystemClock.now(), size) {
         match print::style() {
             Style::Plain => print::answer(draw::plain(&row)),

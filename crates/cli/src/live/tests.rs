@@ -1,6 +1,6 @@
 //! The board of a session that never ran, drawn at two sizes.
 
-use host::Size;
+use host::TerminalSize;
 use protocol::api::TodoView;
 use protocol::{Answer, AnswerStatus, Ask, AskId, DecidedBy, Decision, Subject};
 use protocol::{
@@ -13,8 +13,8 @@ use super::board::Board;
 use super::{draw, lines};
 use crate::todos::Mark;
 
-const SMALL: Size = Size { columns: 80, rows: 24 };
-const LARGE: Size = Size { columns: 200, rows: 60 };
+const SMALL: TerminalSize = TerminalSize { columns: 80, rows: 24 };
+const LARGE: TerminalSize = TerminalSize { columns: 200, rows: 60 };
 
 #[derive(Default)]
 struct Story {
@@ -91,7 +91,7 @@ impl Story {
     }
 
     #[track_caller]
-    fn drawn(&self, size: Size) -> String {
+    fn drawn(&self, size: TerminalSize) -> String {
         let picture = draw::draw(&self.board, At(self.now), size);
         assert!(picture.len() <= size.rows, "{} rows", picture.len());
         let rows: Vec<String> = picture.iter().map(draw::plain).collect();
@@ -182,10 +182,10 @@ fn f7_more_than_fits_is_counted_and_every_size_is_kept_to() {
     insta::assert_snapshot!(story.drawn(SMALL));
     for columns in [1, 20, 33, 80, 200] {
         for rows in [5, 6, 8, 24, 60] {
-            story.drawn(Size { columns: columns.max(20), rows });
+            story.drawn(TerminalSize { columns: columns.max(20), rows });
         }
     }
-    draw::draw(&story.board, At(story.now), Size { columns: 0, rows: 0 });
+    draw::draw(&story.board, At(story.now), TerminalSize { columns: 0, rows: 0 });
 }
 
 #[test]

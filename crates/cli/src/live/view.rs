@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Stdout};
 use std::time::{Duration, Instant};
 
 use config::Env;
-use host::{Clock, Size, SystemClock};
+use host::{Clock, SystemClock, TerminalSize};
 use protocol::{Envelope, Event, TaskId, TodoId};
 use runtime::Live;
 use store::{Reader, StoreError};
@@ -200,10 +200,10 @@ impl View {
 
 impl Picture {
     fn draw(&mut self, board: &Board) {
-        let Size { columns, rows } = Size::read();
+        let TerminalSize { columns, rows } = TerminalSize::read();
         // A row as wide as the terminal, or one below the last, would make it scroll.
         let foot = self.foot.as_ref().map_or(0, |foot| foot.rows.len());
-        let size = Size { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1 + foot) };
+        let size = TerminalSize { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1 + foot) };
         let mut picture = draw::draw(board, SystemClock.now(), size);
         let cursor = self.foot.as_ref().map(|foot| (picture.len() + foot.cursor.0, foot.cursor.1));
         picture.extend(self.foot.iter().flat_map(|foot| foot.rows.iter().cloned()));

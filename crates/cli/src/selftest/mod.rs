@@ -35,7 +35,7 @@ use workload::Workload;
 /// Runs the tests and tells what came of them.
 pub(crate) fn perform(args: &SelftestArgs) -> Result<Exit, Failure> {
     let began = Instant::now();
-    host::twin::stand_aside()?;
+    host::sibling::stand_aside()?;
     let bench = Bench { env: Env::read(), workload: Workload::of(args.agents) };
     let seed = args.seed.unwrap_or_else(|| SystemClock.now().0 % 1_000_000);
     let mut runs = Vec::new();

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use config::Env;
-use host::twin::{Birth, Twin, working_below};
+use host::sibling::{SiblingProcess, SiblingStart, working_below};
 use host::{ExitStatus, Home};
 use protocol::api::TasksParams;
 use protocol::{Envelope, Event, SessionId};
@@ -96,9 +96,13 @@ impl Victim {
             ("BOSUN_HOME".into(), self.home.root().into()),
         ];
         env.extend(kill.and_then(|kill| kill.fault(last)).map(|fault| (config::FAULT.into(), fault.into())));
-        let birth =
-            Birth { args: self.args(session.map(|(id, _)| *id)), env, cwd: &self.work(), output: self.output()? };
-        let mut twin = Twin::start(birth)?;
+        let birth = SiblingStart {
+            args: self.args(session.map(|(id, _)| *id)),
+            env,
+            cwd: &self.work(),
+            output: self.output()?,
+        };
+        let mut twin = SiblingProcess::start(birth)?;
         if let Some(Kill::Time(time)) = kill {
             if let Some(ended) = twin.wait(*time)? {
                 return Ok(Some(ended));

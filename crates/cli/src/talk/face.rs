@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, stderr, stdin, stdout};
 
-use host::{Keys, Size};
+use host::{RawTerminal, TerminalSize};
 
 use super::key::Sender;
 use super::keyboard::Keyboard;
@@ -47,7 +47,7 @@ pub(super) enum State {
 pub(super) enum Face {
     Lines(Screen),
     /// The picture's; the terminal gives single keys.
-    Picture(Keys),
+    Picture(RawTerminal),
 }
 
 impl State {
@@ -61,7 +61,7 @@ impl State {
         let style = Style::of(&stderr(), &setup.env);
         let face = match surface {
             Surface::Lines => Face::Lines(Screen::open(Stream::Stderr, style, dumb).ok()?),
-            Surface::Picture => Face::Picture(Keys::ask().ok()?),
+            Surface::Picture => Face::Picture(RawTerminal::ask().ok()?),
         };
         Some(State::Open(Box::new(keyboard), face))
     }
@@ -117,10 +117,10 @@ impl State {
         }
     }
 
-    pub(super) fn size(&self) -> Size {
+    pub(super) fn size(&self) -> TerminalSize {
         match self {
             State::Open(_, Face::Lines(screen)) => screen.size(),
-            State::Open(_, Face::Picture(_)) | State::Quiet | State::Closed => Size::read(),
+            State::Open(_, Face::Picture(_)) | State::Quiet | State::Closed => TerminalSize::read(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The foot of the screen: what is not complete yet, what goes on, and the line that is being written.
 
-use host::Size;
+use host::TerminalSize;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::draft::Draft;
@@ -33,7 +33,7 @@ pub(super) struct Laid {
 
 impl Panel<'_> {
     /// Lays the panel out for a terminal of this size; it leaves room for what is above.
-    pub(super) fn lay(&self, size: Size) -> Laid {
+    pub(super) fn lay(&self, size: TerminalSize) -> Laid {
         let most = (size.rows / 2).clamp(1, 12);
         let written = self.written(size.columns.saturating_sub(1));
         let (cursor_row, cursor_column) = written.cursor;
@@ -157,7 +157,7 @@ mod tests {
 
     fn lay(draft: &Draft, columns: usize, rows: usize) -> (Vec<String>, (usize, usize)) {
         let panel = Panel { tail: Vec::new(), notes: Vec::new(), prompt: "> ", draft };
-        let laid = panel.lay(Size { columns, rows });
+        let laid = panel.lay(TerminalSize { columns, rows });
         assert!(laid.rows.len() < rows && laid.rows.iter().all(|row| row_width(row) < columns));
         // Above the line is a gap.
         let rows = laid.rows.iter().skip(1).map(|row| paint(row, Style::Plain)).collect();
@@ -190,7 +190,7 @@ mod tests {
     fn a_tiny_terminal_still_has_a_line() {
         let draft = Draft::new("some text that is longer than the terminal");
         let panel = Panel { tail: vec![Row::new(); 9], notes: vec![Row::new(); 9], prompt: "> ", draft: &draft };
-        let laid = panel.lay(Size { columns: 10, rows: 4 });
+        let laid = panel.lay(TerminalSize { columns: 10, rows: 4 });
         assert!(laid.rows.len() <= 4 && laid.cursor.0 < laid.rows.len());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use host::{Keys, Size};
+use host::{RawTerminal, TerminalSize};
 
 use super::panel::Laid;
 use super::text::{Row, paint, row_width};
@@ -19,7 +19,7 @@ const ERASE_BELOW: &str = "\u{1b}[J";
 pub(super) struct Screen {
     stream: Stream,
     style: Style,
-    size: Size,
+    size: TerminalSize,
     manner: Manner,
     /// What is to be shown above the panel and is not yet.
     rows: Vec<Row>,
@@ -39,7 +39,7 @@ pub(super) enum Stream {
 #[derive(Debug)]
 enum Manner {
     /// It gives single keys, and its cursor can be moved.
-    Drawn(Keys, Drawn),
+    Drawn(RawTerminal, Drawn),
     /// It takes and gives lines.
     Lines {
         /// Whether the prompt stands at the end of what was shown.
@@ -60,8 +60,8 @@ impl Screen {
     /// Takes the terminal over; one that is dumb is left as it is.
     pub(super) fn open(stream: Stream, style: Style, dumb: bool) -> io::Result<Screen> {
         let manner =
-            if dumb { Manner::Lines { prompted: false } } else { Manner::Drawn(Keys::ask()?, Drawn::default()) };
-        let mut screen = Screen { stream, style, size: Size::read(), manner, rows: Vec::new(), gone: false };
+            if dumb { Manner::Lines { prompted: false } } else { Manner::Drawn(RawTerminal::ask()?, Drawn::default()) };
+        let mut screen = Screen { stream, style, size: TerminalSize::read(), manner, rows: Vec::new(), gone: false };
         screen.take();
         Ok(screen)
     }
@@ -75,7 +75,7 @@ impl Screen {
         self.size.columns.saturating_sub(1).max(10)
     }
 
-    pub(super) fn size(&self) -> Size {
+    pub(super) fn size(&self) -> TerminalSize {
         self.size
     }
 
@@ -101,7 +101,7 @@ impl Screen {
 
     /// The terminal has another size.
     pub(super) fn resize(&mut self) {
-        self.size = Size::read();
+        self.size = TerminalSize::read();
     }
 
     /// The terminal is ours again, after the process was stopped.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use protocol::{Decision, Event};
-use testkit::binary::{Stage, Tmux};
+use testkit::binary::{BinaryFixture, Tmux};
 
 use crate::fleet::planned;
 use crate::stage;
@@ -19,7 +19,7 @@ rules:
   - answer: [say: That is all.]
 "##;
 
-fn decisions(stage: &Stage) -> Vec<Decision> {
+fn decisions(stage: &BinaryFixture) -> Vec<Decision> {
     let decided = |event| match event {
         Event::AskDecided { decision, .. } => Some(decision),
         _other => None,

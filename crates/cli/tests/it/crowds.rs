@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use protocol::Envelope;
-use testkit::binary::{Ended, Stage};
+use testkit::binary::{BinaryExit, BinaryFixture};
 
 use crate::scripts::{HELLO, turns};
 use crate::stage;
 
 /// Runs that many at once; `bosun` makes one.
-pub(crate) fn at_once(count: usize, bosun: impl Fn(usize) -> Ended + Sync) -> Vec<Ended> {
+pub(crate) fn at_once(count: usize, bosun: impl Fn(usize) -> BinaryExit + Sync) -> Vec<BinaryExit> {
     let bosun = &bosun;
     thread::scope(|scope| {
         let runs: Vec<_> = (0..count).map(|n| scope.spawn(move || bosun(n))).collect();
@@ -60,7 +60,7 @@ fn eight_processes_of_two_hundred_turns_and_a_reader_do_not_disturb_each_other()
 }
 
 /// What was told as it happened is what the file holds.
-fn check(stage: &Stage, run: &Ended) {
+fn check(stage: &BinaryFixture, run: &BinaryExit) {
     assert!(run.stderr.is_empty(), "{}", run.stderr);
     let mut told = run.json_lines();
     let result = told.pop().unwrap();
@@ -80,7 +80,7 @@ fn assert_no_gaps(log: &[Envelope]) {
 }
 
 /// Lists, shows and exports everything again and again; returns how often.
-fn read_on(stage: &Stage, done: &AtomicBool) -> usize {
+fn read_on(stage: &BinaryFixture, done: &AtomicBool) -> usize {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut rounds = 0;
     while !done.load(Ordering::Relaxed) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
-use testkit::binary::{Stage, Tmux};
+use testkit::binary::{BinaryFixture, Tmux};
 
 use crate::BOSUN;
 
@@ -12,8 +12,8 @@ use crate::BOSUN;
 const GITCONFIG: &str = "[commit]\n\tgpgSign = true\n[core]\n\thooksPath = ~/hooks\n[init]\n\ttemplateDir = ~/none\n";
 
 /// An ordinary user with git settings of their own.
-fn newcomer() -> Stage {
-    let stage = Stage::of_ordinary_user(BOSUN);
+fn newcomer() -> BinaryFixture {
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     let own = stage.folder().parent().unwrap().to_owned();
     fs::write(own.join(".gitconfig"), GITCONFIG).unwrap();
     fs::create_dir(own.join("hooks")).unwrap();
@@ -63,7 +63,7 @@ fn v3_the_demo_is_a_fleet_whose_work_is_checked_and_merged() {
 
 #[test]
 fn v3_what_the_demo_prints_to_try_next_works_as_printed() {
-    let stage = Stage::new(BOSUN);
+    let stage = BinaryFixture::new(BOSUN);
     let shown = stage.bosun(["demo", "--dir", "my sample"]).run().expect(0).stdout;
     let said = try_next(&shown);
     for words in [
@@ -79,7 +79,7 @@ fn v3_what_the_demo_prints_to_try_next_works_as_printed() {
 
 #[test]
 fn v3_a_demo_that_is_broken_off_goes_on_as_it_says() {
-    let stage = Stage::new(BOSUN);
+    let stage = BinaryFixture::new(BOSUN);
     let programs = stage.path("programs");
     fs::create_dir(&programs).unwrap();
     // One worker's tests do not end, so that it is stopped after it has edited, however fast the others are.
@@ -119,7 +119,7 @@ fn v3_without_git_the_demo_says_so_and_shows_the_rest() {
 #[test]
 fn v3_on_a_terminal_the_demo_draws_its_fleet() {
     for (columns, rows) in [(80, 24), (200, 60)] {
-        let stage = Stage::new(BOSUN);
+        let stage = BinaryFixture::new(BOSUN);
         let tmux = Tmux::start(&stage.bosun(["demo", "--fast", "--dir", "sample"]), columns, rows);
         assert_eq!(tmux.ends(), 0);
         let history = tmux.history();

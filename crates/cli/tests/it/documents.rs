@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use crate::stage;
 
@@ -23,7 +23,7 @@ fn examples(file: &str) -> Vec<String> {
 }
 
 /// A folder with a `cargo` of its own and what the examples look at.
-fn workshop() -> Stage {
+fn workshop() -> BinaryFixture {
     let stage = stage();
     fs::create_dir_all(stage.path("src")).unwrap();
     fs::write(stage.path("src/lib.rs"), "pub fn add(a: u8, b: u8) -> u8 { a - b }\n").unwrap();
@@ -35,7 +35,7 @@ fn workshop() -> Stage {
 }
 
 /// Runs an example with a limit that none of them needs.
-fn answer(stage: &Stage, prompt: &str, code: i32) -> String {
+fn answer(stage: &BinaryFixture, prompt: &str, code: i32) -> String {
     let path = format!("{}:/usr/bin:/bin", stage.folder().display());
     stage.prompt(prompt).args(["--max-turns", "8"]).env("PATH", path).run().expect(code).stdout
 }

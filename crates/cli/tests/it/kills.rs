@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use protocol::{Answer, AnswerStatus, Envelope, Event, Outcome};
-use testkit::binary::{PATIENCE, Signal, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, within};
 
 use crate::scripts::HELLO;
 use crate::stage;
@@ -33,7 +33,7 @@ fn ten_turns() -> String {
 
 /// A session with its log after the kill and after it went on.
 struct Survived {
-    stage: Stage,
+    stage: BinaryFixture,
     before: Vec<Envelope>,
     after: Vec<Envelope>,
 }
@@ -114,7 +114,7 @@ fn die_and_go_on(fault: &str) {
 }
 
 /// Goes on after a kill and checks what came of it; returns it unless there was nothing to go on with.
-fn go_on(stage: Stage, point: &str) -> Option<Survived> {
+fn go_on(stage: BinaryFixture, point: &str) -> Option<Survived> {
     let sessions = stage.sessions();
     assert!(sessions.len() <= 1, "{point}: {sessions:?}");
     let id = sessions.first().map(|session| session["id"].as_str().unwrap().to_owned());
@@ -188,7 +188,7 @@ fn killed_while_any_tool_runs_it_goes_on_and_the_call_is_interrupted() {
         let witness = stage.path("witness");
         let written = || fs::read_to_string(&witness).is_ok_and(|text| text.lines().any(|written| written == *line));
         within(PATIENCE, &format!("{line} runs"), written);
-        running.signal(Signal::Kill);
+        running.signal(ProcessSignal::Kill);
         running.wait().expect_killed();
         fs::remove_file(&hold).unwrap();
 

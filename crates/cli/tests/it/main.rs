@@ -20,10 +20,10 @@ mod talk;
 mod tasks;
 mod todos;
 
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 const BOSUN: &str = env!("CARGO_BIN_EXE_bosun");
 
-fn stage() -> Stage {
-    Stage::new(BOSUN)
+fn stage() -> BinaryFixture {
+    BinaryFixture::new(BOSUN)
 }

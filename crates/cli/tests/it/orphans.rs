@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::binary::{PATIENCE, Running, Signal, Stage, commands_with, unique_sleep, within};
+use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, RunningBinary, commands_with, unique_sleep, within};
 
 use crate::scripts::{shell, shells};
 use crate::stage;
@@ -30,7 +30,7 @@ fn script(sleep: &str) -> String {
 }
 
 /// A run whose sleepers all sleep.
-fn sleeping(stage: &Stage, sleep: &str) -> Running {
+fn sleeping(stage: &BinaryFixture, sleep: &str) -> RunningBinary {
     let running = stage.script(&script(sleep)).prompt("go").start();
     let sleepers = || commands_with(sleep).into_iter().filter(|command| command.starts_with("sleep")).count();
     within(PATIENCE, "every sleeper sleeps", || sleepers() == 4 * COMMANDS.len());
@@ -46,7 +46,7 @@ fn assert_gone(sleep: &str) {
 fn nothing_is_left_after_a_kill() {
     let (stage, sleep) = (stage(), unique_sleep());
     let mut running = sleeping(&stage, &sleep);
-    running.signal(Signal::Kill);
+    running.signal(ProcessSignal::Kill);
     assert_gone(&sleep);
     running.wait().expect_killed();
 }
@@ -55,14 +55,14 @@ fn nothing_is_left_after_a_kill() {
 fn nothing_is_left_after_ctrl_c() {
     let (stage, sleep) = (stage(), unique_sleep());
     let mut running = sleeping(&stage, &sleep);
-    running.signal(Signal::Interrupt);
+    running.signal(ProcessSignal::Interrupt);
     running.wait().expect(5);
     assert_gone(&sleep);
 }
 
 #[test]
 fn nothing_is_left_after_a_request_to_end() {
-    for signal in [Signal::Terminate, Signal::HangUp] {
+    for signal in [ProcessSignal::Terminate, ProcessSignal::HangUp] {
         let (stage, sleep) = (stage(), unique_sleep());
         let mut running = sleeping(&stage, &sleep);
         running.signal(signal);
@@ -95,7 +95,7 @@ fn nothing_is_left_of_a_command_that_keeps_forking() {
     let command = format!("while :; do setsid -f sh -c 'sleep 0.1; : {sleep}'; sleep 0.01; done & sleep {sleep}");
     let mut running = stage.script(&shell(&command)).prompt("go").start();
     within(PATIENCE, "it forks", || commands_with(&sleep).len() > 5);
-    running.signal(Signal::Kill);
+    running.signal(ProcessSignal::Kill);
     assert_gone(&sleep);
     running.wait().expect_killed();
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use protocol::{AskId, Decision, Event};
-use testkit::binary::{Stage, Tmux};
+use testkit::binary::{BinaryFixture, Tmux};
 use testkit::server::ModelServer;
 
 use crate::stage;
@@ -59,7 +59,7 @@ rules:
   - answer: [say: "You wrote: <${prompt}>"]
 "##;
 
-fn talk(stage: &Stage) -> Tmux {
+fn talk(stage: &BinaryFixture) -> Tmux {
     stage.script(MODEL);
     let tmux = Tmux::start(&stage.bosun::<&str>([]), 80, 24);
     tmux.shows("/help shows what you can type");
@@ -71,7 +71,7 @@ fn ready(tmux: &Tmux) {
     tmux.until("a prompt", |screen| screen.trim_end().lines().next_back() == Some(">"));
 }
 
-fn decisions(stage: &Stage) -> Vec<Decision> {
+fn decisions(stage: &BinaryFixture) -> Vec<Decision> {
     let decided = |event| match event {
         Event::AskDecided { decision, .. } => Some(decision),
         _other => None,
@@ -79,7 +79,7 @@ fn decisions(stage: &Stage) -> Vec<Decision> {
     stage.log(&stage.newest()).into_iter().filter_map(|envelope| decided(envelope.entry.event)).collect()
 }
 
-fn turns(stage: &Stage) -> usize {
+fn turns(stage: &BinaryFixture) -> usize {
     let begun = |event: &Event| matches!(event, Event::TurnBegun { .. });
     stage.log(&stage.newest()).iter().filter(|envelope| begun(&envelope.entry.event)).count()
 }
@@ -166,7 +166,7 @@ fn several_asks_queue_and_what_was_being_typed_comes_back() {
 }
 
 /// The asks of a session, oldest first.
-fn asks(stage: &Stage, id: &str) -> Vec<AskId> {
+fn asks(stage: &BinaryFixture, id: &str) -> Vec<AskId> {
     let asked = |event| match event {
         Event::Asked(ask) => Some(ask.id),
         _other => None,
@@ -482,7 +482,7 @@ fn calls_can_be_shown_again_after_the_mode_was_changed() {
 }
 
 /// B1: nothing is known of models yet.
-fn begins(stage: &Stage, server: &ModelServer) -> Tmux {
+fn begins(stage: &BinaryFixture, server: &ModelServer) -> Tmux {
     let bosun = stage.bosun::<&str>([]).against(server).without_env("BOSUN_MODEL");
     let bosun = bosun.without_env("ANTHROPIC_API_KEY").without_env("OPENAI_API_KEY");
     let tmux = Tmux::start(&bosun, 80, 40);

@@ -4,7 +4,7 @@ use std::fs;
 
 use protocol::{Event, Origin};
 use serde_json::{Value, json};
-use testkit::binary::{PATIENCE, Running, Stage, Tmux, within};
+use testkit::binary::{BinaryFixture, PATIENCE, RunningBinary, Tmux, within};
 
 use crate::stage;
 
@@ -21,24 +21,24 @@ rules:
   - answer: [say: "plan: ${answer}"]
 "#;
 
-fn planning(stage: &Stage) -> Running {
+fn planning(stage: &BinaryFixture) -> RunningBinary {
     let running = stage.script(PLANNER).prompt("go").start();
     within(PATIENCE, "the plan is made", || stage.path("busy").exists());
     running
 }
 
 #[track_caller]
-fn todos(stage: &Stage, args: &[&str]) -> String {
+fn todos(stage: &BinaryFixture, args: &[&str]) -> String {
     stage.bosun(["todos"].iter().chain(args)).run().expect(0).stdout
 }
 
 #[track_caller]
-fn todos_json(stage: &Stage, args: &[&str]) -> Value {
+fn todos_json(stage: &BinaryFixture, args: &[&str]) -> Value {
     stage.bosun(["todos"].iter().chain(args).chain(&["--json"])).run().expect(0).json()
 }
 
 /// Who changed which todos, as the log tells it.
-fn changes(stage: &Stage) -> Vec<(&'static str, Vec<String>)> {
+fn changes(stage: &BinaryFixture) -> Vec<(&'static str, Vec<String>)> {
     let log = stage.log(&stage.newest());
     let told = log.into_iter().filter_map(|envelope| match envelope.entry.event {
         Event::TodosChanged { by, changed, .. } => {

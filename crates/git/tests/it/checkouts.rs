@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use git::{Checkout, GitError, Order, Repository};
+use git::{Checkout, CheckoutRequest, GitError, Repository};
 
 use crate::stage::Stage;
 
@@ -59,9 +59,10 @@ async fn q40_subfolders_linked_worktrees_and_a_detached_head_are_repositories() 
     for repository in [sub, linked] {
         let (id, base) = (stage.id(), repository.head().await.unwrap());
         let root = stage.home.make_checkouts(id.session).unwrap();
-        let made = Checkout::make(&repository, &root, Order { id, name: "x".into(), title: String::new(), base })
-            .await
-            .unwrap();
+        let made =
+            Checkout::make(&repository, &root, CheckoutRequest { id, name: "x".into(), title: String::new(), base })
+                .await
+                .unwrap();
         made.verify_ours().await.unwrap();
     }
 }
@@ -81,7 +82,8 @@ async fn q40_a_place_that_is_taken_or_leads_elsewhere_is_refused() {
     assert!(stage.home.make_checkouts(stage.session).is_err(), "a link in its way");
     let repository = Repository::find(&stage.git).await.unwrap();
     let base = repository.head().await.unwrap();
-    let made = Checkout::make(&repository, &root, Order { id, name: "x".into(), title: String::new(), base }).await;
+    let made =
+        Checkout::make(&repository, &root, CheckoutRequest { id, name: "x".into(), title: String::new(), base }).await;
     assert!(matches!(made, Err(GitError::Unfit { .. })));
     assert_eq!(fs::read_dir(stage.path().join("elsewhere")).unwrap().count(), 0);
 }
@@ -141,7 +143,7 @@ async fn a8_uncommitted_work_is_a_commit_that_touches_nothing() {
     assert_eq!(stage.file(&commit, "staged.txt").await.as_deref(), Some("staged\n"));
     assert_eq!(stage.file(&commit, "ignored.log").await, None);
     let root = stage.home.make_checkouts(id.session).unwrap();
-    let order = Order { id, name: "x".into(), title: String::new(), base: commit.clone() };
+    let order = CheckoutRequest { id, name: "x".into(), title: String::new(), base: commit.clone() };
     let made = Checkout::make(&repository, &root, order).await.unwrap();
     assert_eq!(fs::read_to_string(made.path().join("new.txt")).unwrap(), "new\n");
 

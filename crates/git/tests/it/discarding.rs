@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use git::{Checkout, Discarded, GitError, Lease, Trashed};
+use git::{Checkout, CheckoutLease, DiscardOutcome, GitError, TrashedCheckout};
 use protocol::{At, TaskId};
 use uuid::Uuid;
 
@@ -18,7 +18,7 @@ async fn q40_a_checkout_is_removed_only_when_all_of_it_is_kept() {
     let (path, id) = (checkout.path().to_owned(), checkout.id());
     fs::write(path.join("b.txt"), "made after the last look\n").unwrap();
     let gone = checkout.discard(&stage.home, NOW).await.unwrap();
-    assert!(matches!(gone, Discarded::Removed(removed) if removed.entries > 3), "{gone:?}");
+    assert!(matches!(gone, DiscardOutcome::Removed(removed) if removed.entries > 3), "{gone:?}");
     assert!(!path.exists());
     let kept = stage.git.text(&["show", &format!("{}:b.txt", id.work_ref())]).await.unwrap();
     assert_eq!(kept, "made after the last look");
@@ -63,7 +63,7 @@ async fn what_changed_after_it_was_kept_is_kept_too_before_a_checkout_is_removed
             }
         }
         let gone = checkout.discard(&stage.home, NOW).await.unwrap();
-        assert!(matches!(gone, Discarded::Removed(_)), "{what}: {gone:?}");
+        assert!(matches!(gone, DiscardOutcome::Removed(_)), "{what}: {gone:?}");
         let kept = stage.git.text(&["show", &format!("{}:{file}", id.work_ref())]).await.unwrap();
         assert_eq!(kept, text, "{what}");
     }
@@ -75,7 +75,7 @@ async fn q40_a_checkout_that_somebody_may_work_in_is_left_alone() {
     let checkout = stage.checkout("x").await;
     let (path, id) = (checkout.path().to_owned(), checkout.id());
     let root = path.parent().unwrap().to_owned();
-    let lease = Lease::take(&root, id).unwrap();
+    let lease = CheckoutLease::take(&root, id).unwrap();
     let refused = checkout.clone().discard(&stage.home, NOW).await;
     assert!(matches!(&refused, Err(GitError::InUse { pid, .. }) if *pid == std::process::id()), "{refused:?}");
     assert!(checkout.is_in_use() && path.join("a.txt").exists());
@@ -85,7 +85,7 @@ async fn q40_a_checkout_that_somebody_may_work_in_is_left_alone() {
     fs::write(root.join(format!("{}.lease", id.task)), "torn").unwrap();
     assert!(checkout.is_in_use(), "what cannot be read may be somebody's");
     fs::remove_file(root.join(format!("{}.lease", id.task))).unwrap();
-    assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(Discarded::Removed(_))));
+    assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(DiscardOutcome::Removed(_))));
 }
 
 #[tokio::test]
@@ -99,16 +99,16 @@ async fn q40_what_cannot_be_kept_goes_to_the_trash_and_comes_back() {
     inner.done(&["add", "-A"], &[]).await.unwrap();
     inner.done(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "deep"], &[]).await.unwrap();
     let put_away = checkout.discard(&stage.home, NOW).await.unwrap();
-    assert!(matches!(&put_away, Discarded::Trashed { why, .. } if why.contains("repositories")), "{put_away:?}");
+    assert!(matches!(&put_away, DiscardOutcome::Trashed { why, .. } if why.contains("repositories")), "{put_away:?}");
     assert!(!path.exists());
-    let all = Trashed::all(&stage.home);
+    let all = TrashedCheckout::all(&stage.home);
     let [trashed] = &all[..] else { panic!("{all:?}") };
     assert_eq!(
         (trashed.at, fs::read_to_string(trashed.path(&stage.home).join("inner/deep.txt")).unwrap()),
         (NOW, "deep\n".into())
     );
     assert_eq!(trashed.restore(&stage.home).unwrap(), path);
-    assert!(path.join("inner/deep.txt").exists() && Trashed::all(&stage.home).is_empty());
+    assert!(path.join("inner/deep.txt").exists() && TrashedCheckout::all(&stage.home).is_empty());
     let all = Checkout::all(&stage.git, &stage.home);
     assert_eq!(all.len(), 1);
     all[0].verify_ours().await.unwrap();
@@ -129,7 +129,7 @@ async fn q40_cleaning_up_never_leaves_its_root_whatever_is_put_in_the_way() {
     fs::create_dir(checkout.path().join("shut")).unwrap();
     fs::write(checkout.path().join("shut/file"), "x").unwrap();
     fs::set_permissions(checkout.path().join("shut"), std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
-    assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(Discarded::Removed(_))));
+    assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(DiscardOutcome::Removed(_))));
 
     // The checkout itself became a link, or vanished.
     for link in [true, false] {
@@ -139,7 +139,7 @@ async fn q40_cleaning_up_never_leaves_its_root_whatever_is_put_in_the_way() {
             symlink(&outside, checkout.path()).unwrap();
         }
         let done = checkout.discard(&stage.home, NOW).await;
-        assert!(matches!(done, Ok(Discarded::Trashed { .. })), "{done:?}");
+        assert!(matches!(done, Ok(DiscardOutcome::Trashed { .. })), "{done:?}");
     }
     // The folder of the session became a link.
     let checkout = stage.checkout("root").await;
@@ -168,14 +168,14 @@ async fn q40_ids_that_begin_alike_are_not_taken_for_each_other() {
     }
     fs::write(made[1].path().join("b.txt"), "of the second").unwrap();
     let first = made.remove(0);
-    assert!(matches!(first.discard(&stage.home, NOW).await, Ok(Discarded::Removed(_))));
+    assert!(matches!(first.discard(&stage.home, NOW).await, Ok(DiscardOutcome::Removed(_))));
     assert!(made.iter().all(|other| other.path().join("a.txt").exists()));
     assert_eq!(fs::read_to_string(made[0].path().join("b.txt")).unwrap(), "of the second");
     // A checkout inside another one is part of it, and goes to the trash with it.
     let inner = made[0].path().join("nested");
     stage.git.at(stage.path()).done(&["clone", "-q", "repo", inner.to_str().unwrap()], &[]).await.unwrap();
     let outer = made.remove(0);
-    assert!(matches!(outer.discard(&stage.home, NOW).await, Ok(Discarded::Trashed { .. })));
+    assert!(matches!(outer.discard(&stage.home, NOW).await, Ok(DiscardOutcome::Trashed { .. })));
     assert!(made[0].path().join("a.txt").exists());
 }
 
@@ -191,12 +191,12 @@ async fn a_removal_that_was_broken_off_is_finished_and_nothing_else_is_removed()
     symlink(&path, left.join("link")).unwrap();
     let kept = stage.checkout("kept").await;
     kept.trash(&stage.home, NOW, "by hand").unwrap();
-    assert_eq!(Trashed::all(&stage.home).len(), 1, "what is being removed is not in the trash");
+    assert_eq!(TrashedCheckout::all(&stage.home).len(), 1, "what is being removed is not in the trash");
     assert_eq!(git::finish_removals(&stage.home).entries, 5);
     assert!(!left.exists() && path.join("a.txt").exists());
-    assert_eq!(Trashed::all(&stage.home).len(), 1);
+    assert_eq!(TrashedCheckout::all(&stage.home).len(), 1);
     assert_eq!(git::finish_removals(&stage.home).entries, 0);
-    assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(Discarded::Removed(_))));
+    assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(DiscardOutcome::Removed(_))));
     let root = path.parent().unwrap();
     assert_eq!(fs::read_dir(root).unwrap().count(), 0, "nothing stays beside it");
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use git::{Checkout, GitError, Order, Repository, Scratch};
+use git::{Checkout, CheckoutRequest, GitError, Repository, ScratchCheckout};
 
 use crate::stage::Stage;
 
@@ -60,8 +60,9 @@ async fn a8_filters_of_the_repository_run_no_program_of_the_agent() {
     let sealed = checkout.seal().await.unwrap();
     assert!(!ran.exists(), "by sealing");
     let (repository, root) = (Repository::find(&stage.git).await.unwrap(), checkout.path().parent().unwrap());
-    let order = Order { id: stage.id(), name: "look".into(), title: String::new(), base: checkout.base().clone() };
-    let scratch = Scratch::make(&repository, root, order).await.unwrap();
+    let order =
+        CheckoutRequest { id: stage.id(), name: "look".into(), title: String::new(), base: checkout.base().clone() };
+    let scratch = ScratchCheckout::make(&repository, root, order).await.unwrap();
     scratch.show(&sealed.commit).await.unwrap();
     assert_eq!(fs::read_to_string(scratch.folder().join("b.txt")).unwrap(), "made\n");
     assert!(!ran.exists(), "by showing");
@@ -89,11 +90,12 @@ async fn a8_a_checkout_that_became_a_link_seals_nothing() {
 async fn f8_what_would_become_a_repository_s_own_file_is_never_written() {
     let stage = Stage::new().await;
     let git = &stage.git;
-    let outset = git::Outset::now(git).await.unwrap();
+    let outset = git::BaseCommit::now(git).await.unwrap();
     let root = stage.home.make_checkouts(stage.session).unwrap();
     let repository = Repository::find(git).await.unwrap();
-    let order = Order { id: stage.id(), name: "look".into(), title: String::new(), base: outset.base.clone() };
-    let scratch = Scratch::make(&repository, &root, order).await.unwrap();
+    let order =
+        CheckoutRequest { id: stage.id(), name: "look".into(), title: String::new(), base: outset.base.clone() };
+    let scratch = ScratchCheckout::make(&repository, &root, order).await.unwrap();
     let blob = git.done(&["hash-object", "-w", "--stdin"], b"evil\n").await.unwrap().text();
     let hooks = git.done(&["mktree"], format!("100755 blob {blob}\tpost-checkout\n").as_bytes()).await.unwrap().text();
     let inside = git.done(&["mktree"], format!("040000 tree {hooks}\thooks\n").as_bytes()).await.unwrap().text();
@@ -104,7 +106,7 @@ async fn f8_what_would_become_a_repository_s_own_file_is_never_written() {
         let made = git.text(&["commit-tree", "-p", outset.head.as_str(), "-m", "x", &tree]).await.unwrap();
         let tip = git::Commit::new(&made).unwrap();
         assert!(scratch.show(&tip).await.is_err(), "{name:?} is shown");
-        let landing = git::Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: "refs/bosun/landing" };
+        let landing = git::LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: "refs/bosun/landing" };
         assert!(landing.land(git).await.is_err(), "{name:?} lands");
         assert_eq!(stage.belongings().await, before, "{name:?}");
     }

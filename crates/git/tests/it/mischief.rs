@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use git::{Checkout, Discarded, Git};
+use git::{Checkout, DiscardOutcome, Git};
 use protocol::At;
 
 use crate::stage::Stage;
@@ -293,7 +293,7 @@ async fn survives(stage: &Stage, number: usize, deeds: &[Deed]) {
     let mut told = format!("{number}: {deeds:?}");
     let done = checkout.discard(&stage.home, At(number as u64)).await;
     told += &format!(" -> {done:?}");
-    assert!(matches!(done, Ok(Discarded::Removed(_) | Discarded::Trashed { .. })), "{told}");
+    assert!(matches!(done, Ok(DiscardOutcome::Removed(_) | DiscardOutcome::Trashed { .. })), "{told}");
     assert!(path.symlink_metadata().is_err(), "{told}: it is still there");
     check_found(stage, &work, &told).await;
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use git::{Checkout, CheckoutId, Commit, Git, GitError, Order, Repository};
+use git::{Checkout, CheckoutId, CheckoutRequest, Commit, Git, GitError, Repository};
 use host::{Guardian, Home};
 use protocol::{SessionId, TaskId};
 use tempfile::TempDir;
@@ -76,7 +76,7 @@ impl Stage {
         let repository = Repository::find(&self.git).await?;
         let base = repository.head().await?;
         let root = self.home.make_checkouts(id.session).unwrap();
-        Checkout::make(&repository, &root, Order { id, name: name.into(), title: String::new(), base }).await
+        Checkout::make(&repository, &root, CheckoutRequest { id, name: name.into(), title: String::new(), base }).await
     }
 
     /// Runs git commands in a checkout as an agent would, words split at blanks.

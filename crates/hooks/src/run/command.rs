@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use host::{ExitStatus, Guardian, Input, Output, Process, Program, Stderr, Stdin};
+use host::{ExitStatus, Guardian, Process, ProcessInput, ProcessOutput, Program, Stderr, Stdin};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -76,7 +76,7 @@ pub(super) async fn run(
 }
 
 /// Gives a hook its input. One that does not want it, or has had it, is waited for by whoever reads.
-async fn write(stdin: Option<Input>, payload: &Value) -> std::convert::Infallible {
+async fn write(stdin: Option<ProcessInput>, payload: &Value) -> std::convert::Infallible {
     if let Some(mut stdin) = stdin {
         // A hook may end without having read anything.
         let _unread = stdin.write_all(payload.to_string().as_bytes()).await;
@@ -85,7 +85,7 @@ async fn write(stdin: Option<Input>, payload: &Value) -> std::convert::Infallibl
 }
 
 /// What a hook writes, read to its end.
-async fn read(from: Option<Output>, heard: &Heard) -> Result<(), Failure> {
+async fn read(from: Option<ProcessOutput>, heard: &Heard) -> Result<(), Failure> {
     let Some(mut from) = from else { return Ok(()) };
     let mut buffer = vec![0; 16 * 1024];
     loop {

@@ -3,20 +3,20 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use bosun_host::{Guardian, Home, Lineage, Parting, Process, Program, guardian_main};
+use bosun_host::{ExitGrace, Guardian, Home, Lineage, Process, Program, guardian_main};
 use protocol::SessionId;
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
         Some(bosun_host::guardian::GUARDIAN_ARGUMENT) => guardian_main(),
-        Some("owner") => own(Ok, Parting::Brief, args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+        Some("owner") => own(Ok, ExitGrace::Brief, args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
         Some("patient-owner") => {
-            own(Ok, Parting::Patient, args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+            own(Ok, ExitGrace::Patient, args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
         }
         Some("owner-of") => {
             let home = args.next().unwrap_or_default();
-            own(|guardian| holding(guardian, home.into()), Parting::Brief, args.collect())
+            own(|guardian| holding(guardian, home.into()), ExitGrace::Brief, args.collect())
                 .map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
         }
         Some("lineage") => {
@@ -27,7 +27,11 @@ fn main() -> ExitCode {
 }
 
 /// Runs each script in a shell, says `ready`, and holds them until it is killed.
-fn own(made: impl FnOnce(Guardian) -> Outcome<Guardian>, parting: Parting, scripts: Vec<String>) -> Outcome<()> {
+fn own(
+    made: impl FnOnce(Guardian) -> TestOutcome<Guardian>,
+    parting: ExitGrace,
+    scripts: Vec<String>,
+) -> TestOutcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let guardian = made(Guardian::new(std::env::current_exe()?))?;
@@ -42,10 +46,10 @@ fn own(made: impl FnOnce(Guardian) -> Outcome<Guardian>, parting: Parting, scrip
     })
 }
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type TestOutcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// As the guardian of the first session in this home.
-fn holding(guardian: Guardian, home: std::path::PathBuf) -> Outcome<Guardian> {
+fn holding(guardian: Guardian, home: std::path::PathBuf) -> TestOutcome<Guardian> {
     let (home, session) = (Home::open(home)?, SessionId::new(uuid::Uuid::from_u128(1)));
     home.make_session(session)?;
     Ok(guardian.holding(home.settle_session(session)?.lock))

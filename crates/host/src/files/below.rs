@@ -10,14 +10,14 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::root::{FOLDER, Root, open_beneath};
+use super::root::{FOLDER, WorkspaceRoot, open_beneath};
 
 /// How deep folders are followed. What lies deeper is first brought up to the top.
 const DEEP: usize = 64;
 
 /// What was removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedFiles {
     /// How many files and folders.
     pub entries: u64,
     /// How many bytes their content had.
@@ -28,7 +28,7 @@ pub struct Removed {
 /// error.
 pub fn make_below(root: &Path, below: &Path) -> io::Result<PathBuf> {
     require_below(below)?;
-    let root = Root::open(root)?;
+    let root = WorkspaceRoot::open(root)?;
     root.make_folders(below)?;
     Ok(root.path.join(below))
 }
@@ -36,7 +36,7 @@ pub fn make_below(root: &Path, below: &Path) -> io::Result<PathBuf> {
 /// Gives what is below a root another place below it that is free. A folder that its owner may not write to gets a mode
 /// that allows it: the way to the folder above is part of what is written.
 pub fn move_below(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
-    let root = Root::open(root)?;
+    let root = WorkspaceRoot::open(root)?;
     let ((old, old_name), (new, new_name)) = (parent_of(&root, from)?, parent_of(&root, to)?);
     match renameat_with(&old, old_name, &new, new_name, RenameFlags::NOREPLACE) {
         Err(Errno::ACCESS) => {
@@ -49,30 +49,30 @@ pub fn move_below(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
 
 /// Gives two things below a root each other's place, in one step.
 pub fn swap_below(root: &Path, one: &Path, other: &Path) -> io::Result<()> {
-    let root = Root::open(root)?;
+    let root = WorkspaceRoot::open(root)?;
     let ((a, a_name), (b, b_name)) = (parent_of(&root, one)?, parent_of(&root, other)?);
     Ok(renameat_with(&a, a_name, &b, b_name, RenameFlags::EXCHANGE)?)
 }
 
 /// Removes what is below a root, with everything in it; a link is removed, and not what it leads to.
-pub fn remove_below(root: &Path, below: &Path) -> io::Result<Removed> {
-    let (folder, name) = parent_of(&Root::open(root)?, below)?;
+pub fn remove_below(root: &Path, below: &Path) -> io::Result<RemovedFiles> {
+    let (folder, name) = parent_of(&WorkspaceRoot::open(root)?, below)?;
     let device = fstat(&folder)?.st_dev;
-    let mut sweep = Sweep { top: folder, device, brought: 0, removed: Removed::default() };
+    let mut sweep = FolderRemoval { top: folder, device, brought: 0, removed: RemovedFiles::default() };
     sweep.remove(&sweep.top.try_clone()?, name, 0)?;
     Ok(sweep.removed)
 }
 
 /// One removal under way.
-struct Sweep {
+struct FolderRemoval {
     /// The folder that what is removed stands in.
     top: OwnedFd,
     device: u64,
     brought: u64,
-    removed: Removed,
+    removed: RemovedFiles,
 }
 
-impl Sweep {
+impl FolderRemoval {
     fn remove(&mut self, folder: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
         let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if found.st_dev != self.device {
@@ -146,7 +146,7 @@ fn names(folder: impl AsFd) -> io::Result<Vec<OsString>> {
 }
 
 /// The folder that a path below a root stands in, and its name there.
-fn parent_of<'a>(root: &Root, below: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
+fn parent_of<'a>(root: &WorkspaceRoot, below: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
     require_below(below)?;
     let name = below.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let parent = below.parent().unwrap_or(Path::new(""));

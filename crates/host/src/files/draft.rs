@@ -16,7 +16,7 @@ use super::root::open_beneath;
 
 /// An unfinished file. Dropping it removes what was not published.
 #[derive(Debug)]
-pub(super) struct Draft<'a> {
+pub(super) struct FileDraft<'a> {
     folder: &'a OwnedFd,
     name: String,
     file: File,
@@ -27,36 +27,36 @@ pub(super) const MODE: u32 = 0o777;
 /// The mode of a file that will get another one before it takes its place.
 const CLOSED: u32 = 0o600;
 
-impl<'a> Draft<'a> {
+impl<'a> FileDraft<'a> {
     /// Makes an empty file, open to whom the user's mask leaves it.
-    pub(super) fn create(folder: &'a OwnedFd) -> io::Result<Draft<'a>> {
-        Draft::open(folder, 0o666)
+    pub(super) fn create(folder: &'a OwnedFd) -> io::Result<FileDraft<'a>> {
+        FileDraft::open(folder, 0o666)
     }
 
     /// Makes an empty file beside the one it will replace, for the same readers.
-    pub(super) fn replacing(folder: &'a OwnedFd, replaced: &Metadata) -> io::Result<Draft<'a>> {
-        let draft = Draft::open(folder, CLOSED)?;
+    pub(super) fn replacing(folder: &'a OwnedFd, replaced: &Metadata) -> io::Result<FileDraft<'a>> {
+        let draft = FileDraft::open(folder, CLOSED)?;
         draft.inherit(replaced)?;
         Ok(draft)
     }
 
     /// Makes an empty file with this mode, as far as its file system keeps modes.
-    pub(super) fn with_mode(folder: &'a OwnedFd, mode: u32) -> io::Result<Draft<'a>> {
-        let draft = Draft::open(folder, CLOSED)?;
+    pub(super) fn with_mode(folder: &'a OwnedFd, mode: u32) -> io::Result<FileDraft<'a>> {
+        let draft = FileDraft::open(folder, CLOSED)?;
         // Where that fails, the file is closed to others, or every file there has one mode.
         let _ = fchmod(&draft.file, Mode::from_raw_mode(mode & MODE));
         Ok(draft)
     }
 
-    fn open(folder: &'a OwnedFd, mode: u32) -> io::Result<Draft<'a>> {
+    fn open(folder: &'a OwnedFd, mode: u32) -> io::Result<FileDraft<'a>> {
         let name = format!(".bosun-{}.tmp", Uuid::now_v7().simple());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let file = File::from(open_beneath(folder, OsStr::new(&name), flags, Mode::from_raw_mode(mode))?);
-        Ok(Draft { folder, name, file })
+        Ok(FileDraft { folder, name, file })
     }
 
     /// The draft with its content, down to the disk.
-    pub(super) fn filled(mut self, bytes: &[u8]) -> io::Result<Draft<'a>> {
+    pub(super) fn filled(mut self, bytes: &[u8]) -> io::Result<FileDraft<'a>> {
         self.file.write_all(bytes)?;
         self.file.sync_all()?;
         Ok(self)
@@ -94,7 +94,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-impl Drop for Draft<'_> {
+impl Drop for FileDraft<'_> {
     fn drop(&mut self) {
         // A published draft has lost this name, and nobody else can have it.
         let _ = unlinkat(self.folder, &self.name, AtFlags::empty());

@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, Dir, FileType, statat};
 
 /// An open folder, entry by entry in the file system's own order. What its name leads to meanwhile does not matter.
 #[derive(Debug)]
-pub struct Folder {
+pub struct OpenFolder {
     folder: OwnedFd,
     entries: Dir,
 }
@@ -35,10 +35,10 @@ pub enum EntryKind {
     Other,
 }
 
-impl Folder {
-    pub(super) fn open(folder: rustix::io::Result<OwnedFd>) -> rustix::io::Result<Folder> {
+impl OpenFolder {
+    pub(super) fn open(folder: rustix::io::Result<OwnedFd>) -> rustix::io::Result<OpenFolder> {
         let folder = folder?;
-        Ok(Folder { entries: Dir::read_from(&folder)?, folder })
+        Ok(OpenFolder { entries: Dir::read_from(&folder)?, folder })
     }
 
     /// Not every file system tells kinds along with names.
@@ -59,7 +59,7 @@ impl Folder {
     }
 }
 
-impl Iterator for Folder {
+impl Iterator for OpenFolder {
     type Item = std::io::Result<FolderEntry>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -10,19 +10,19 @@
 //! Everything here blocks the thread, for as long as a disk takes; nothing waits for a pipe or a device.
 
 mod below;
+mod checked_path;
 mod draft;
 mod error;
+mod file_changes;
 mod folder;
-mod place;
 mod root;
 mod stamp;
-mod touched;
 mod workspace;
 
-pub use below::{Removed, make_below, move_below, remove_below, swap_below};
+pub use below::{RemovedFiles, make_below, move_below, remove_below, swap_below};
+pub use checked_path::{CheckedPath, ExpectedContent, FileBytes};
 pub use error::{FileError, PathError};
-pub use folder::{EntryKind, Folder, FolderEntry};
-pub use place::{Expect, FileBytes, Place};
-pub use stamp::Stamp;
-pub use touched::{Change, Changes, Moment, changed_since, is_untouched};
+pub use file_changes::{FileChange, FileChanges, FileMoment, changed_since, is_untouched};
+pub use folder::{EntryKind, FolderEntry, OpenFolder};
+pub use stamp::FileStamp;
 pub use workspace::Workspace;

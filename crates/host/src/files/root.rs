@@ -10,16 +10,16 @@ use rustix::io::Errno;
 
 /// A folder that files may be used in. It stays the same folder when its name comes to mean another one.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(super) struct WorkspaceRoot {
     pub(super) path: PathBuf,
     folder: OwnedFd,
 }
 
-impl Root {
-    pub(super) fn open(path: &Path) -> io::Result<Root> {
+impl WorkspaceRoot {
+    pub(super) fn open(path: &Path) -> io::Result<WorkspaceRoot> {
         let path = path.canonicalize()?;
         let folder = openat(CWD, &path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Root { path, folder })
+        Ok(WorkspaceRoot { path, folder })
     }
 
     /// Opens what is below this folder; follows no link.

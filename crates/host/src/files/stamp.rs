@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 /// A file's identity and the moment of its last change, as the file system keeps them. A file that was
 /// rewritten, replaced, renamed or given another mode has another stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stamp {
+pub struct FileStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -14,10 +14,10 @@ pub struct Stamp {
     changed_ns: i128,
 }
 
-impl Stamp {
+impl FileStamp {
     /// The stamp of the file that this was told of.
-    pub fn of(metadata: &Metadata) -> Stamp {
-        Stamp {
+    pub fn of(metadata: &Metadata) -> FileStamp {
+        FileStamp {
             device: metadata.dev(),
             inode: metadata.ino(),
             size: metadata.size(),

@@ -5,21 +5,21 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::checked_path::CheckedPath;
 use super::error::{FileError, PathError};
-use super::place::Place;
-use super::root::Root;
+use super::root::WorkspaceRoot;
 
 /// A working directory and the other folders that may be used from it.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     cwd: PathBuf,
-    roots: Vec<Arc<Root>>,
+    roots: Vec<Arc<WorkspaceRoot>>,
 }
 
 impl Workspace {
     /// Opens the working directory and the other folders; each must exist.
     pub fn new(cwd: &Path, more_roots: &[PathBuf]) -> io::Result<Workspace> {
-        let open = |path: &Path| Root::open(path).map(Arc::new);
+        let open = |path: &Path| WorkspaceRoot::open(path).map(Arc::new);
         let mut roots = vec![open(cwd)?];
         for path in more_roots {
             roots.push(open(path)?);
@@ -39,7 +39,7 @@ impl Workspace {
 
     /// Finds the place of a path, absolute or from the working directory. It may lead to a file that does not
     /// exist yet, as long as what does exist of it is in the workspace.
-    pub fn resolve(&self, path: impl AsRef<Path>) -> Result<Place, PathError> {
+    pub fn resolve(&self, path: impl AsRef<Path>) -> Result<CheckedPath, PathError> {
         let path = path.as_ref();
         if path.as_os_str().is_empty() {
             return Err(PathError::Invalid(path.to_owned()));
@@ -49,22 +49,24 @@ impl Workspace {
             return Err(PathError::TooLong(full.as_os_str().len()));
         }
         let real = RealPath::of(&full)?;
-        let inside = |root: &Arc<Root>| {
+        let inside = |root: &Arc<WorkspaceRoot>| {
             let below = real.existing.strip_prefix(&root.path).ok()?;
-            Some(Place::new(root.clone(), below.join(&real.missing).components().collect()))
+            Some(CheckedPath::new(root.clone(), below.join(&real.missing).components().collect()))
         };
         self.roots.iter().find_map(inside).ok_or_else(|| self.outside(path))
     }
 
     /// The place of an absolute path as a walk of the workspace gives it. Nothing is looked up: if there is a
     /// link in it by now, using the place fails.
-    pub fn place(&self, path: &Path) -> Option<Place> {
-        let inside = |root: &Arc<Root>| Some(Place::new(root.clone(), path.strip_prefix(&root.path).ok()?.to_owned()));
+    pub fn place(&self, path: &Path) -> Option<CheckedPath> {
+        let inside = |root: &Arc<WorkspaceRoot>| {
+            Some(CheckedPath::new(root.clone(), path.strip_prefix(&root.path).ok()?.to_owned()))
+        };
         self.roots.iter().find_map(inside)
     }
 
     /// Makes the folders above a place that are missing.
-    pub fn create_parents(&self, place: &Place) -> Result<(), FileError> {
+    pub fn create_parents(&self, place: &CheckedPath) -> Result<(), FileError> {
         place.create_parents()
     }
 

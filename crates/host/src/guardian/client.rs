@@ -10,11 +10,11 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::oneshot;
 
 use super::error::{SpawnError, Survivors};
-use super::link::{LinkHandle, Waiters};
+use super::link::{GuardianHandle, JobWaiters};
 use super::packet::Packet;
-use super::process::{Input, Job, Output, Process};
+use super::process::{Job, Process, ProcessInput, ProcessOutput};
 use super::program::{Program, Stderr, Stdin};
-use super::wire::{Fault, JobId, Order, Spawn, Word};
+use super::wire::{GuardianRequest, JobId, OsBytes, SpawnFault, SpawnRequest};
 use crate::FileLock;
 
 /// Starts programs that cannot outlive this process. Copies share one guardian process, which is started with
@@ -23,7 +23,7 @@ use crate::FileLock;
 pub struct Guardian {
     executable: Arc<PathBuf>,
     lock: Option<Arc<FileLock>>,
-    link: Arc<Mutex<Option<LinkHandle>>>,
+    link: Arc<Mutex<Option<GuardianHandle>>>,
 }
 
 impl Guardian {
@@ -42,14 +42,14 @@ impl Guardian {
     /// Starts a program. If this is dropped before it is done, so is the program.
     pub async fn spawn(&self, program: Program) -> Result<Process, SpawnError> {
         let link = self.link()?;
-        let failed = |error: io::Error| SpawnError::new(&program, Fault::Other, error.to_string());
+        let failed = |error: io::Error| SpawnError::new(&program, SpawnFault::Other, error.to_string());
         let (streams, descriptors) = open_streams(&program).map_err(failed)?;
         let id = link.next_job();
         let packet = Packet::new(&order(id, &program), descriptors).map_err(failed)?;
         let (started, start) = oneshot::channel();
         let (exited, exit) = oneshot::channel();
         let mut job = Job::new(id, link.clone(), program.parting, exit);
-        link.spawn(id, packet, Waiters { started, exited });
+        link.spawn(id, packet, JobWaiters { started, exited });
         match start.await {
             Ok(Ok(pid)) => job.started(pid),
             Ok(Err((fault, text))) => return Err(SpawnError::new(&program, fault, text)),
@@ -69,24 +69,24 @@ impl Guardian {
     }
 
     /// The guardian that lives, or a new one.
-    fn link(&self) -> Result<LinkHandle, SpawnError> {
+    fn link(&self) -> Result<GuardianHandle, SpawnError> {
         let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = link.as_ref().filter(|link| link.is_open()) {
             return Ok(open.clone());
         }
-        let fresh = LinkHandle::start(&self.executable, self.lock.as_deref())
+        let fresh = GuardianHandle::start(&self.executable, self.lock.as_deref())
             .map_err(|error| SpawnError::Unavailable(format!("cannot run {}: {error}", self.executable.display())))?;
         Ok(link.insert(fresh).clone())
     }
 }
 
-fn order(job: JobId, program: &Program) -> Order {
-    let env = program.env.iter().map(|(name, value)| (Word(name.clone()), Word(value.clone())));
-    Order::Spawn(Spawn {
+fn order(job: JobId, program: &Program) -> GuardianRequest {
+    let env = program.env.iter().map(|(name, value)| (OsBytes(name.clone()), OsBytes(value.clone())));
+    GuardianRequest::Spawn(SpawnRequest {
         job,
-        program: Word(program.program.clone()),
-        args: program.args.iter().cloned().map(Word).collect(),
-        cwd: Word(program.cwd.clone().into_os_string()),
+        program: OsBytes(program.program.clone()),
+        args: program.args.iter().cloned().map(OsBytes).collect(),
+        cwd: OsBytes(program.cwd.clone().into_os_string()),
         env: env.collect(),
         leftovers: program.leftovers,
         parting: program.parting,
@@ -96,9 +96,9 @@ fn order(job: JobId, program: &Program) -> Order {
 
 /// The starter's ends of a program's streams.
 struct Streams {
-    stdin: Option<Input>,
-    output: Output,
-    stderr: Option<Output>,
+    stdin: Option<ProcessInput>,
+    output: ProcessOutput,
+    stderr: Option<ProcessOutput>,
 }
 
 /// Opens both ends of a program's streams; the program's own are in the order of their numbers.
@@ -116,14 +116,14 @@ fn open_streams(program: &Program) -> io::Result<(Streams, Vec<OwnedFd>)> {
     Ok((Streams { stdin, output, stderr }, vec![their_stdin, their_output, their_stderr]))
 }
 
-fn output_pipe() -> io::Result<(Output, OwnedFd)> {
+fn output_pipe() -> io::Result<(ProcessOutput, OwnedFd)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    Ok((Output::from_owned_fd(read)?, write))
+    Ok((ProcessOutput::from_owned_fd(read)?, write))
 }
 
-fn input_pipe() -> io::Result<(Input, OwnedFd)> {
+fn input_pipe() -> io::Result<(ProcessInput, OwnedFd)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    Ok((Input::from_owned_fd(write)?, read))
+    Ok((ProcessInput::from_owned_fd(write)?, read))
 }
 
 fn null() -> io::Result<OwnedFd> {

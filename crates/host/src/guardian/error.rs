@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::program::Program;
-use super::wire::Fault;
+use super::wire::SpawnFault;
 
 /// Why a program did not start. Nothing of it runs.
 #[derive(Debug, thiserror::Error)]
@@ -34,15 +34,15 @@ pub enum SpawnError {
 }
 
 impl SpawnError {
-    pub(super) fn new(program: &Program, fault: Fault, text: String) -> SpawnError {
+    pub(super) fn new(program: &Program, fault: SpawnFault, text: String) -> SpawnError {
         let name = || program.program.to_string_lossy().into_owned();
         match fault {
-            Fault::ProgramMissing => SpawnError::ProgramMissing(name()),
-            Fault::DirectoryMissing => SpawnError::DirectoryMissing(program.cwd.clone()),
-            Fault::DirectoryForbidden => SpawnError::Forbidden(program.cwd.clone()),
-            Fault::ProgramForbidden => SpawnError::Forbidden(program.program.clone().into()),
-            Fault::TooLarge => SpawnError::TooLarge,
-            Fault::Other => SpawnError::Failed { program: name(), text },
+            SpawnFault::ProgramMissing => SpawnError::ProgramMissing(name()),
+            SpawnFault::DirectoryMissing => SpawnError::DirectoryMissing(program.cwd.clone()),
+            SpawnFault::DirectoryForbidden => SpawnError::Forbidden(program.cwd.clone()),
+            SpawnFault::ProgramForbidden => SpawnError::Forbidden(program.program.clone().into()),
+            SpawnFault::TooLarge => SpawnError::TooLarge,
+            SpawnFault::Other => SpawnError::Failed { program: name(), text },
         }
     }
 }

@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait};
 
-use super::mark::Marks;
-use super::phase::{self, Phase};
-use super::program::{Exit, ExitStatus, Kill, Leftovers, Parting};
+use super::mark::ProcessMarks;
+use super::phase::{self, JobPhase};
+use super::program::{ExitGrace, ExitStatus, KillMode, Leftovers, ProgramExit};
 use super::start::{fault, start};
-use super::wire::{JobId, Report, Spawn};
-use crate::proc::{Snapshot, Stat, own_children};
+use super::wire::{GuardianReport, JobId, SpawnRequest};
+use crate::proc::{ProcessStat, ProcessTable, own_children};
 
 /// Every job that has not been reported as ended.
 #[derive(Debug)]
 pub(super) struct Jobs {
-    marks: Marks,
-    jobs: HashMap<JobId, Job>,
+    marks: ProcessMarks,
+    jobs: HashMap<JobId, GuardedJob>,
     leaders: HashMap<Pid, JobId>,
     /// Orphans whose job is known. They cannot change under us: their numbers are free only after we reap them.
     orphans: HashMap<Pid, JobId>,
@@ -30,37 +30,37 @@ pub(super) struct Jobs {
 }
 
 #[derive(Debug)]
-struct Job {
+struct GuardedJob {
     leader: Pid,
     leftovers: Leftovers,
-    parting: Parting,
-    phase: Phase,
+    parting: ExitGrace,
+    phase: JobPhase,
 }
 
 impl Jobs {
-    pub(super) fn new(marks: Marks) -> Jobs {
+    pub(super) fn new(marks: ProcessMarks) -> Jobs {
         Jobs { marks, jobs: HashMap::new(), leaders: HashMap::new(), orphans: HashMap::new(), unknown: HashMap::new() }
     }
 
     /// Starts a job on its three descriptors.
-    pub(super) fn spawn(&mut self, order: Spawn, descriptors: Vec<OwnedFd>) -> Report {
+    pub(super) fn spawn(&mut self, order: SpawnRequest, descriptors: Vec<OwnedFd>) -> GuardianReport {
         let (job, leftovers, parting) = (order.job, order.leftovers, order.parting);
         match start(&order, &self.marks, descriptors) {
             Ok(leader) => {
-                self.jobs.insert(job, Job { leader, leftovers, parting, phase: Phase::Running });
+                self.jobs.insert(job, GuardedJob { leader, leftovers, parting, phase: JobPhase::Running });
                 self.leaders.insert(leader, job);
-                Report::Started { job, pid: leader.as_raw_pid() }
+                GuardianReport::Started { job, pid: leader.as_raw_pid() }
             }
-            Err(error) => Report::Failed { job, fault: fault(&error, &order), text: error.to_string() },
+            Err(error) => GuardianReport::Failed { job, fault: fault(&error, &order), text: error.to_string() },
         }
     }
 
     /// Begins to end a job; one that is unknown has ended already.
-    pub(super) fn kill(&mut self, id: JobId, how: Kill, now: Instant) {
+    pub(super) fn kill(&mut self, id: JobId, how: KillMode, now: Instant) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        let was_running = matches!(job.phase, Phase::Running);
+        let was_running = matches!(job.phase, JobPhase::Running);
         job.phase = job.phase.asked_to_end(how, now);
-        if was_running && how == Kill::Gentle {
+        if was_running && how == KillMode::Gentle {
             let leader = job.leader;
             self.ask_to_end(id, leader, now);
         }
@@ -76,15 +76,15 @@ impl Jobs {
 
     /// Whether a program still runs that should not be killed in the middle of its work.
     pub(super) fn has_patient(&self) -> bool {
-        let runs = |job: &Job| self.leaders.contains_key(&job.leader);
-        self.jobs.values().any(|job| job.parting == Parting::Patient && runs(job))
+        let runs = |job: &GuardedJob| self.leaders.contains_key(&job.leader);
+        self.jobs.values().any(|job| job.parting == ExitGrace::Patient && runs(job))
     }
 
     /// Tells every process of a job once that it should end: its group in one step, then those outside it.
     fn ask_to_end(&mut self, id: JobId, leader: Pid, now: Instant) {
         let _ = self.adopt_orphans(now);
         let roots = self.roots(id);
-        let outside = Snapshot::take().map(|all| all.living(roots)).unwrap_or_default();
+        let outside = ProcessTable::take().map(|all| all.living(roots)).unwrap_or_default();
         let _ = kill_process_group(leader, Signal::TERM);
         for (pid, _) in outside.into_iter().filter(|(_, stat)| stat.group != Some(leader)) {
             let _ = kill_process(pid, Signal::TERM);
@@ -92,13 +92,13 @@ impl Jobs {
     }
 
     /// Reaps every child that has ended. Tells whether there are children left.
-    pub(super) fn reap(&mut self, now: Instant) -> Brood {
+    pub(super) fn reap(&mut self, now: Instant) -> ChildProcesses {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) => self.ended(pid, status, now),
-                Ok(None) => return Brood::Some,
+                Ok(None) => return ChildProcesses::Some,
                 Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return Brood::None,
+                Err(_) => return ChildProcesses::None,
             }
         }
     }
@@ -112,7 +112,7 @@ impl Jobs {
     }
 
     /// Takes every job that is ending one step further, and reports those that have ended.
-    pub(super) fn settle(&mut self, now: Instant) -> Vec<Report> {
+    pub(super) fn settle(&mut self, now: Instant) -> Vec<GuardianReport> {
         let ending: Vec<JobId> =
             self.jobs.iter().filter(|(_, job)| job.phase.due(now).is_some()).map(|(&id, _)| id).collect();
         if ending.is_empty() {
@@ -126,31 +126,33 @@ impl Jobs {
     fn settle_one(
         &mut self,
         id: JobId,
-        strangers: Strangers,
+        strangers: UnknownChildren,
         snapshot: &mut LazySnapshot,
         now: Instant,
-    ) -> Option<Report> {
+    ) -> Option<GuardianReport> {
         let roots = self.roots(id);
         let job = self.jobs.get_mut(&id)?;
         let (status, leftovers) = match job.phase {
-            Phase::Running => return None,
-            Phase::Stopping { kill_at } => {
+            JobPhase::Running => return None,
+            JobPhase::Stopping { kill_at } => {
                 if now >= kill_at {
                     kill_all(&snapshot.living(&roots));
                 }
                 return None;
             }
-            Phase::Leaving { status } => (status, count(&snapshot.living(&roots))),
-            Phase::Clearing { status, left, .. } if roots.is_empty() && strangers == Strangers::None => (status, left),
-            Phase::Clearing { kill_at, .. } if now < kill_at => return None,
-            Phase::Clearing { status, kill_at, left } => {
+            JobPhase::Leaving { status } => (status, count(&snapshot.living(&roots))),
+            JobPhase::Clearing { status, left, .. } if roots.is_empty() && strangers == UnknownChildren::None => {
+                (status, left)
+            }
+            JobPhase::Clearing { kill_at, .. } if now < kill_at => return None,
+            JobPhase::Clearing { status, kill_at, left } => {
                 let living = snapshot.living(&roots);
                 kill_all(&living);
                 let chase = self.chase(id, now);
-                let left = count(&living).max(left).max(u32::from(chase == Chase::Caught));
-                self.jobs.get_mut(&id)?.phase = Phase::Clearing { status, kill_at, left };
-                let nobody = self.adopt_orphans(now) == Strangers::None;
-                let is_cleared = roots.is_empty() && chase == Chase::InVain && nobody;
+                let left = count(&living).max(left).max(u32::from(chase == OrphanSearch::Caught));
+                self.jobs.get_mut(&id)?.phase = JobPhase::Clearing { status, kill_at, left };
+                let nobody = self.adopt_orphans(now) == UnknownChildren::None;
+                let is_cleared = roots.is_empty() && chase == OrphanSearch::InVain && nobody;
                 if !is_cleared && now < kill_at + phase::GIVE_UP {
                     return None;
                 }
@@ -158,23 +160,23 @@ impl Jobs {
             }
         };
         self.jobs.remove(&id);
-        Some(Report::Exited { job: id, exit: Exit { status, leftovers } })
+        Some(GuardianReport::Exited { job: id, exit: ProgramExit { status, leftovers } })
     }
 
     /// Kills a job's orphans as they come. A process that forks and ends again and again is gone before a look
     /// at the whole machine is over, but each of its successors becomes a child of the guardian.
-    fn chase(&mut self, id: JobId, now: Instant) -> Chase {
-        let mut chase = Chase::InVain;
+    fn chase(&mut self, id: JobId, now: Instant) -> OrphanSearch {
+        let mut chase = OrphanSearch::InVain;
         for _ in 0..CHASE {
             self.reap(now);
             let strangers = self.adopt_orphans(now);
             let caught: Vec<Pid> = self.orphans.iter().filter(|&(_, &job)| job == id).map(|(&pid, _)| pid).collect();
-            if caught.is_empty() && strangers == Strangers::None {
+            if caught.is_empty() && strangers == UnknownChildren::None {
                 break;
             }
             for pid in caught {
                 let _ = kill_process(pid, Signal::KILL);
-                chase = Chase::Caught;
+                chase = OrphanSearch::Caught;
             }
         }
         chase
@@ -192,16 +194,16 @@ impl Jobs {
     }
 
     /// Finds out whose the children are that no order started.
-    fn adopt_orphans(&mut self, now: Instant) -> Strangers {
+    fn adopt_orphans(&mut self, now: Instant) -> UnknownChildren {
         // Without a look, anybody may be there.
-        let Ok(children) = own_children() else { return Strangers::Some };
-        let mut strangers = Strangers::None;
+        let Ok(children) = own_children() else { return UnknownChildren::Some };
+        let mut strangers = UnknownChildren::None;
         self.unknown.retain(|pid, _| children.contains(pid));
         for child in children {
             if self.leaders.contains_key(&child) || self.orphans.contains_key(&child) {
                 continue;
             }
-            match Stat::read(child) {
+            match ProcessStat::read(child) {
                 Ok(stat) if !stat.is_dead() => match self.job_of(child, stat) {
                     Some(job) => {
                         self.orphans.insert(child, job);
@@ -210,18 +212,18 @@ impl Jobs {
                     None => {
                         let seen = *self.unknown.entry(child).or_insert(now);
                         if now.saturating_duration_since(seen) < NEWCOMER {
-                            strangers = Strangers::Some;
+                            strangers = UnknownChildren::Some;
                         }
                     }
                 },
-                Ok(_) | Err(_) => strangers = Strangers::Some,
+                Ok(_) | Err(_) => strangers = UnknownChildren::Some,
             }
         }
         strangers
     }
 
     /// The job of a living orphan. One that shed every sign of its job belongs to the last job that is left.
-    fn job_of(&self, orphan: Pid, stat: Stat) -> Option<JobId> {
+    fn job_of(&self, orphan: Pid, stat: ProcessStat) -> Option<JobId> {
         let led_by = |leader: Option<Pid>| self.jobs.iter().find(|(_, job)| Some(job.leader) == leader);
         let by_leader = || led_by(stat.group).or_else(|| led_by(stat.session)).map(|(&id, _)| id);
         let last_left = || (self.jobs.len() == 1).then(|| self.jobs.keys().next().copied()).flatten();
@@ -238,49 +240,49 @@ const CHASE: usize = 200;
 /// Whether a child ended before it could be told whose it was: what it started in its turn may come to light yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-enum Strangers {
+enum UnknownChildren {
     Some,
     None,
 }
 
 /// Whether a chase found an orphan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Chase {
+enum OrphanSearch {
     Caught,
     InVain,
 }
 
 /// Whether the guardian has children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Brood {
+pub(super) enum ChildProcesses {
     Some,
     None,
 }
 
 /// A look at the machine that is taken when it is first needed.
 #[derive(Debug, Default)]
-struct LazySnapshot(Option<Snapshot>);
+struct LazySnapshot(Option<ProcessTable>);
 
 impl LazySnapshot {
-    fn living(&mut self, roots: &[Pid]) -> Vec<(Pid, Stat)> {
+    fn living(&mut self, roots: &[Pid]) -> Vec<(Pid, ProcessStat)> {
         if roots.is_empty() {
             return Vec::new();
         }
         if self.0.is_none() {
-            self.0 = Snapshot::take().ok();
+            self.0 = ProcessTable::take().ok();
         }
         self.0.as_ref().map(|all| all.living(roots.iter().copied())).unwrap_or_default()
     }
 }
 
 /// Kills processes that may be gone already.
-pub(super) fn kill_all(processes: &[(Pid, Stat)]) {
+pub(super) fn kill_all(processes: &[(Pid, ProcessStat)]) {
     for (pid, _) in processes {
         let _ = kill_process(*pid, Signal::KILL);
     }
 }
 
-fn count(processes: &[(Pid, Stat)]) -> u32 {
+fn count(processes: &[(Pid, ProcessStat)]) -> u32 {
     u32::try_from(processes.len()).unwrap_or(u32::MAX)
 }
 

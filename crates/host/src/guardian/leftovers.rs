@@ -9,8 +9,8 @@ use std::{fs, io};
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
 use super::mark::GuardianId;
-use super::record::{self, Recorded};
-use crate::proc::{Stat, parse_pid};
+use super::record::{self, RecordContent};
+use crate::proc::{ProcessStat, parse_pid};
 
 /// How long processes that were killed may take to be gone.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -18,7 +18,7 @@ const RETRY: Duration = Duration::from_millis(5);
 
 /// Whether programs ran that a record tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ran {
+pub(crate) enum RecordedPrograms {
     Programs,
     Nothing,
 }
@@ -34,7 +34,7 @@ pub(crate) fn kill_guardian(record: &Path) {
 }
 
 fn signal_guardian(record: &Path, signal: Signal) {
-    if let Ok(Recorded::Guardian(guardian)) = record::read(record)
+    if let Ok(RecordContent::Guardian(guardian)) = record::read(record)
         && let Some(pid) = guardian.living()
     {
         let _gone = kill_process(pid, signal);
@@ -42,17 +42,17 @@ fn signal_guardian(record: &Path, signal: Signal) {
 }
 
 /// Ends every process that carries the mark of a record's guardian; fails with those that do not end.
-pub(crate) fn end_marked(record: &Path) -> io::Result<Result<Ran, Vec<Pid>>> {
+pub(crate) fn end_marked(record: &Path) -> io::Result<Result<RecordedPrograms, Vec<Pid>>> {
     let guardian = match record::read(record)? {
-        Recorded::Nothing => return Ok(Ok(Ran::Nothing)),
-        Recorded::Past => return Ok(Ok(Ran::Programs)),
-        Recorded::Guardian(guardian) => guardian,
+        RecordContent::Nothing => return Ok(Ok(RecordedPrograms::Nothing)),
+        RecordContent::Past => return Ok(Ok(RecordedPrograms::Programs)),
+        RecordContent::Guardian(guardian) => guardian,
     };
     let began = Instant::now();
     loop {
         let left = marked(guardian)?;
         if left.is_empty() {
-            return Ok(Ok(Ran::Programs));
+            return Ok(Ok(RecordedPrograms::Programs));
         }
         if began.elapsed() > PATIENCE {
             return Ok(Err(left));
@@ -71,7 +71,7 @@ fn marked(guardian: GuardianId) -> io::Result<Vec<Pid>> {
     for entry in fs::read_dir("/proc")? {
         let Some(pid) = entry?.file_name().to_str().and_then(parse_pid).filter(|&pid| pid != own) else { continue };
         // One that is gone by now is no leftover.
-        if guardian.marks(pid) && Stat::read(pid).is_ok_and(|stat| !stat.is_dead()) {
+        if guardian.marks(pid) && ProcessStat::read(pid).is_ok_and(|stat| !stat.is_dead()) {
             found.push(pid);
         }
     }

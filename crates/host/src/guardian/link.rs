@@ -21,65 +21,65 @@ use tokio::task::JoinSet;
 use super::birth;
 use super::error::Survivors;
 use super::jobs::kill_all;
-use super::packet::{Buffer, Packet, Peer, Received};
-use super::program::{Exit, Kill};
-use super::wire::{Fault, JobId, Order, Report};
+use super::packet::{Packet, PacketBuffer, PeerStatus, ReceivedPacket};
+use super::program::{KillMode, ProgramExit};
+use super::wire::{GuardianReport, GuardianRequest, JobId, SpawnFault};
 use crate::FileLock;
-use crate::proc::{Snapshot, Stat, positive};
+use crate::proc::{ProcessStat, ProcessTable, positive};
 
 /// A connection to a guardian; when the last handle is dropped the guardian ends, and kills every job.
 #[derive(Debug, Clone)]
-pub(super) struct LinkHandle(Arc<Link>);
+pub(super) struct GuardianHandle(Arc<GuardianConnection>);
 
 #[derive(Debug)]
-struct Link {
-    requests: mpsc::UnboundedSender<Request>,
+struct GuardianConnection {
+    requests: mpsc::UnboundedSender<GuardianCall>,
     next: AtomicU64,
     /// Owned here so that it ends with the last handle.
     _task: JoinSet<()>,
 }
 
 /// What was answered to a spawn.
-pub(super) type Started = Result<u32, (Fault, String)>;
+pub(super) type SpawnReply = Result<u32, (SpawnFault, String)>;
 
 /// Those who wait for a job's news.
 #[derive(Debug)]
-pub(super) struct Waiters {
-    pub(super) started: oneshot::Sender<Started>,
-    pub(super) exited: oneshot::Sender<Exit>,
+pub(super) struct JobWaiters {
+    pub(super) started: oneshot::Sender<SpawnReply>,
+    pub(super) exited: oneshot::Sender<ProgramExit>,
 }
 
 #[derive(Debug)]
-enum Request {
-    Spawn { job: JobId, packet: Packet, waiters: Waiters },
-    Kill { job: JobId, how: Kill },
+enum GuardianCall {
+    Spawn { job: JobId, packet: Packet, waiters: JobWaiters },
+    Kill { job: JobId, how: KillMode },
     End { done: oneshot::Sender<Result<(), Survivors>> },
 }
 
-impl LinkHandle {
+impl GuardianHandle {
     /// Starts a guardian, which holds the lock as long as it lives.
-    pub(super) fn start(executable: &Path, lock: Option<&FileLock>) -> io::Result<LinkHandle> {
+    pub(super) fn start(executable: &Path, lock: Option<&FileLock>) -> io::Result<GuardianHandle> {
         set_child_subreaper(Some(getpid()))?;
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
-        let mut guardians = Enrolled::lock();
+        let mut guardians = RegisteredGuardian::lock();
         let guardian = birth::start(executable, theirs, lock)?;
-        let enrolled = Enrolled::add(&mut guardians, &guardian);
+        let enrolled = RegisteredGuardian::add(&mut guardians, &guardian);
         drop(guardians);
         let (requests, inbox) = mpsc::unbounded_channel();
-        let task = Task {
+        let task = ConnectionTask {
             // Only its readiness is used, so it need not know that packets here are in sequence.
             socket: UnixDatagram::from_std(ours.into())?,
             guardian,
             _enrolled: enrolled,
             inbox,
-            buffer: Buffer::new(),
+            buffer: PacketBuffer::new(),
             outbox: VecDeque::new(),
             jobs: HashMap::new(),
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(task.run());
-        Ok(LinkHandle(Arc::new(Link { requests, next: AtomicU64::new(1), _task: tasks })))
+        Ok(GuardianHandle(Arc::new(GuardianConnection { requests, next: AtomicU64::new(1), _task: tasks })))
     }
 
     /// Whether the guardian lives, as far as is known.
@@ -93,43 +93,43 @@ impl LinkHandle {
     }
 
     /// Orders a job. Without a guardian the waiters are dropped, which is their answer.
-    pub(super) fn spawn(&self, job: JobId, packet: Packet, waiters: Waiters) {
-        let _ = self.0.requests.send(Request::Spawn { job, packet, waiters });
+    pub(super) fn spawn(&self, job: JobId, packet: Packet, waiters: JobWaiters) {
+        let _ = self.0.requests.send(GuardianCall::Spawn { job, packet, waiters });
     }
 
     /// Orders a job's end. Without a guardian it has ended.
-    pub(super) fn kill(&self, job: JobId, how: Kill) {
-        let _ = self.0.requests.send(Request::Kill { job, how });
+    pub(super) fn kill(&self, job: JobId, how: KillMode) {
+        let _ = self.0.requests.send(GuardianCall::Kill { job, how });
     }
 
     /// Ends the guardian with everything that it guards, and waits until it is gone.
     pub(super) async fn end(&self) -> Result<(), Survivors> {
         let (done, ended) = oneshot::channel();
-        let _ = self.0.requests.send(Request::End { done });
+        let _ = self.0.requests.send(GuardianCall::End { done });
         // Without a task the guardian was ended before.
         ended.await.unwrap_or(Ok(()))
     }
 }
 
 #[derive(Debug)]
-struct Task {
+struct ConnectionTask {
     socket: UnixDatagram,
     guardian: Child,
-    _enrolled: Enrolled,
-    inbox: mpsc::UnboundedReceiver<Request>,
-    buffer: Buffer,
+    _enrolled: RegisteredGuardian,
+    inbox: mpsc::UnboundedReceiver<GuardianCall>,
+    buffer: PacketBuffer,
     outbox: VecDeque<Packet>,
-    jobs: HashMap<JobId, Waiting>,
+    jobs: HashMap<JobId, PendingReply>,
 }
 
 #[derive(Debug)]
-enum Waiting {
-    ForStart(Waiters),
-    ForExit(oneshot::Sender<Exit>),
+enum PendingReply {
+    ForStart(JobWaiters),
+    ForExit(oneshot::Sender<ProgramExit>),
 }
 
 /// Why the owner does not speak to its guardian any more.
-enum Over {
+enum ConnectionEnd {
     /// The guardian is gone.
     Gone,
     /// Somebody wants it to end, and to hear of it.
@@ -143,49 +143,49 @@ const STOPS: u32 = 3;
 /// How long a guardian may take to end everything and itself.
 const ENDING: Duration = Duration::from_secs(4);
 
-impl Task {
+impl ConnectionTask {
     async fn run(mut self) {
         let over = self.converse().await.unwrap_or_else(|_broken| {
             let _ = self.guardian.start_kill();
-            Over::Gone
+            ConnectionEnd::Gone
         });
         self.inbox.close();
         let _ = shutdown(&self.socket, Shutdown::Both);
         let ended = match self.await_end().await {
-            Parted::Clean => Ok(()),
-            Parted::Dead => kill_adopted().await,
+            GuardianExit::Clean => Ok(()),
+            GuardianExit::Dead => kill_adopted().await,
         };
-        if let Over::Wanted(done) = over {
+        if let ConnectionEnd::Wanted(done) = over {
             let _unheard = done.send(ended);
         }
     }
 
     /// Carries requests and reports until the guardian is gone or has to go.
-    async fn converse(&mut self) -> io::Result<Over> {
+    async fn converse(&mut self) -> io::Result<ConnectionEnd> {
         let mut look = tokio::time::interval(LOOK);
         let mut stops = 0;
         loop {
             tokio::select! {
                 request = self.inbox.recv() => match request {
-                    Some(Request::End { done }) => return Ok(Over::Wanted(done)),
-                    Some(Request::Spawn { job, packet, waiters }) => {
-                        self.jobs.insert(job, Waiting::ForStart(waiters));
+                    Some(GuardianCall::End { done }) => return Ok(ConnectionEnd::Wanted(done)),
+                    Some(GuardianCall::Spawn { job, packet, waiters }) => {
+                        self.jobs.insert(job, PendingReply::ForStart(waiters));
                         self.outbox.push_back(packet);
                     }
-                    Some(Request::Kill { job, how }) => {
-                        self.outbox.push_back(Packet::new(&Order::Kill { job, how }, Vec::new())?);
+                    Some(GuardianCall::Kill { job, how }) => {
+                        self.outbox.push_back(Packet::new(&GuardianRequest::Kill { job, how }, Vec::new())?);
                     }
-                    None => return Ok(Over::Gone),
+                    None => return Ok(ConnectionEnd::Gone),
                 },
                 ready = self.socket.readable() => {
                     ready?;
-                    if self.hear()? == Peer::Gone {
-                        return Ok(Over::Gone);
+                    if self.hear()? == PeerStatus::Gone {
+                        return Ok(ConnectionEnd::Gone);
                     }
                 }
                 ready = self.socket.writable(), if !self.outbox.is_empty() => ready?,
                 _tick = look.tick(), if !self.jobs.is_empty() => {
-                    stops += u32::from(self.wake() == Woken::Yes);
+                    stops += u32::from(self.wake() == GuardianWake::Yes);
                     if stops > STOPS {
                         return Err(io::Error::other("the guardian is stopped again and again"));
                     }
@@ -196,16 +196,16 @@ impl Task {
     }
 
     /// Waits until the guardian has ended everything and itself; one that does not is killed.
-    async fn await_end(&mut self) -> Parted {
+    async fn await_end(&mut self) -> GuardianExit {
         let began = Instant::now();
         loop {
             match tokio::time::timeout(SWEEP_PAUSE * 10, self.guardian.wait()).await {
-                Ok(Ok(status)) if status.success() => return Parted::Clean,
-                Ok(_dead) => return Parted::Dead,
+                Ok(Ok(status)) if status.success() => return GuardianExit::Clean,
+                Ok(_dead) => return GuardianExit::Dead,
                 Err(_late) if began.elapsed() > ENDING => {
                     let _ = self.guardian.start_kill();
                     let _ = self.guardian.wait().await;
-                    return Parted::Dead;
+                    return GuardianExit::Dead;
                 }
                 Err(_late) => self.wake(),
             };
@@ -213,13 +213,13 @@ impl Task {
     }
 
     /// Lets a guardian go on that somebody stopped.
-    fn wake(&self) -> Woken {
-        let Some(pid) = self.guardian_pid() else { return Woken::No };
-        if !Stat::read(pid).is_ok_and(|stat| stat.is_stopped()) {
-            return Woken::No;
+    fn wake(&self) -> GuardianWake {
+        let Some(pid) = self.guardian_pid() else { return GuardianWake::No };
+        if !ProcessStat::read(pid).is_ok_and(|stat| stat.is_stopped()) {
+            return GuardianWake::No;
         }
         let _ = kill_process(pid, Signal::CONT);
-        Woken::Yes
+        GuardianWake::Yes
     }
 
     /// The guardian's process, as long as it was not reaped.
@@ -228,14 +228,14 @@ impl Task {
     }
 
     /// Delivers one report, if there is one.
-    fn hear(&mut self) -> io::Result<Peer> {
+    fn hear(&mut self) -> io::Result<PeerStatus> {
         match self.socket.try_io(Interest::READABLE, || self.buffer.receive(&self.socket)) {
-            Ok(Received::Packet(report, _)) => deliver(&mut self.jobs, report),
-            Ok(Received::Closed) => return Ok(Peer::Gone),
+            Ok(ReceivedPacket::Packet(report, _)) => deliver(&mut self.jobs, report),
+            Ok(ReceivedPacket::Closed) => return Ok(PeerStatus::Gone),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
-        Ok(Peer::There)
+        Ok(PeerStatus::There)
     }
 
     /// Sends what the socket takes.
@@ -251,7 +251,7 @@ impl Task {
     }
 }
 
-impl Drop for Task {
+impl Drop for ConnectionTask {
     /// A guardian that is stopped would not see that its owner is gone.
     fn drop(&mut self) {
         if let Some(pid) = self.guardian_pid() {
@@ -262,7 +262,7 @@ impl Drop for Task {
 
 /// How a guardian ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Parted {
+enum GuardianExit {
     /// By itself, after everything that it guarded.
     Clean,
     /// It died, and may have left processes behind.
@@ -271,27 +271,27 @@ enum Parted {
 
 /// Whether a guardian was stopped and goes on now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Woken {
+enum GuardianWake {
     Yes,
     No,
 }
 
 /// Hands a report to those who wait for it; nobody may.
-fn deliver(jobs: &mut HashMap<JobId, Waiting>, report: Report) {
+fn deliver(jobs: &mut HashMap<JobId, PendingReply>, report: GuardianReport) {
     match report {
-        Report::Started { job, pid } => {
-            if let Some(Waiting::ForStart(waiters)) = jobs.remove(&job) {
+        GuardianReport::Started { job, pid } => {
+            if let Some(PendingReply::ForStart(waiters)) = jobs.remove(&job) {
                 let _ = waiters.started.send(Ok(pid.unsigned_abs()));
-                jobs.insert(job, Waiting::ForExit(waiters.exited));
+                jobs.insert(job, PendingReply::ForExit(waiters.exited));
             }
         }
-        Report::Failed { job, fault, text } => {
-            if let Some(Waiting::ForStart(waiters)) = jobs.remove(&job) {
+        GuardianReport::Failed { job, fault, text } => {
+            if let Some(PendingReply::ForStart(waiters)) = jobs.remove(&job) {
                 let _ = waiters.started.send(Err((fault, text)));
             }
         }
-        Report::Exited { job, exit } => {
-            if let Some(Waiting::ForExit(exited)) = jobs.remove(&job) {
+        GuardianReport::Exited { job, exit } => {
+            if let Some(PendingReply::ForExit(exited)) = jobs.remove(&job) {
                 let _ = exited.send(exit);
             }
         }
@@ -300,25 +300,25 @@ fn deliver(jobs: &mut HashMap<JobId, Waiting>, report: Report) {
 
 /// A living guardian of this process, which is never taken for something that a dead one left behind.
 #[derive(Debug)]
-struct Enrolled(Option<u32>);
+struct RegisteredGuardian(Option<u32>);
 
 static GUARDIANS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-impl Enrolled {
+impl RegisteredGuardian {
     /// Keeps guardians from starting and ending; held while one starts, which is then never seen unenrolled.
     fn lock() -> MutexGuard<'static, BTreeSet<u32>> {
         GUARDIANS.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(guardians: &mut BTreeSet<u32>, guardian: &Child) -> Enrolled {
+    fn add(guardians: &mut BTreeSet<u32>, guardian: &Child) -> RegisteredGuardian {
         guardians.extend(guardian.id());
-        Enrolled(guardian.id())
+        RegisteredGuardian(guardian.id())
     }
 }
 
-impl Drop for Enrolled {
+impl Drop for RegisteredGuardian {
     fn drop(&mut self) {
-        let mut guardians = Enrolled::lock();
+        let mut guardians = RegisteredGuardian::lock();
         if let Some(pid) = self.0 {
             guardians.remove(&pid);
         }
@@ -346,8 +346,8 @@ async fn kill_adopted() -> Result<(), Survivors> {
 }
 
 fn kill_adopted_once() -> io::Result<Vec<Pid>> {
-    let guardians = Enrolled::lock();
-    let all = Snapshot::take()?;
+    let guardians = RegisteredGuardian::lock();
+    let all = ProcessTable::take()?;
     let adopted = adopted(&all, &guardians)?;
     kill_all(&all.living(adopted.iter().copied()));
     for pid in &adopted {
@@ -357,8 +357,8 @@ fn kill_adopted_once() -> io::Result<Vec<Pid>> {
 }
 
 /// The children that this process did not start: they live in other sessions, and are not its guardians.
-fn adopted(all: &Snapshot, guardians: &BTreeSet<u32>) -> io::Result<Vec<Pid>> {
-    let own_session = Stat::read(getpid())?.session;
+fn adopted(all: &ProcessTable, guardians: &BTreeSet<u32>) -> io::Result<Vec<Pid>> {
+    let own_session = ProcessStat::read(getpid())?.session;
     let is_guardian = |pid: Pid| guardians.contains(&pid.as_raw_pid().unsigned_abs());
     let children = all.children(getpid()).filter(|(_, stat)| stat.session != own_session);
     Ok(children.map(|(pid, _)| pid).filter(|&pid| !is_guardian(pid)).collect())

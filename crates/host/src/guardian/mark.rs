@@ -15,7 +15,7 @@ use std::str::FromStr;
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, setrlimit};
 
 use super::wire::JobId;
-use crate::proc::{self, Stat};
+use crate::proc::{self, ProcessStat};
 
 pub(super) const VARIABLE: &str = "BOSUN_JOB";
 const SEPARATOR: u8 = b',';
@@ -34,13 +34,13 @@ impl GuardianId {
     /// This process.
     pub(super) fn of_this_process() -> GuardianId {
         let own = getpid();
-        GuardianId { pid: own.as_raw_pid(), started: Stat::read(own).map_or(0, |stat| stat.started) }
+        GuardianId { pid: own.as_raw_pid(), started: ProcessStat::read(own).map_or(0, |stat| stat.started) }
     }
 
     /// Its process, if it still runs.
     pub(super) fn living(self) -> Option<Pid> {
         let pid = proc::positive(self.pid)?;
-        Stat::read(pid).is_ok_and(|stat| stat.started == self.started && !stat.is_dead()).then_some(pid)
+        ProcessStat::read(pid).is_ok_and(|stat| stat.started == self.started && !stat.is_dead()).then_some(pid)
     }
 
     /// Whether a process was started below this guardian, by either mark.
@@ -103,15 +103,15 @@ fn parse_locks(limits: &str) -> Option<u64> {
 
 /// Makes and recognises the marks of one guardian.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct ProcessMarks {
     outer: OsString,
     guardian: String,
 }
 
-impl Marks {
+impl ProcessMarks {
     /// The marks of this process, whose number and start time no other process has had since boot.
-    pub(super) fn of_this_process() -> Marks {
-        Marks { outer: own_mark().unwrap_or_default(), guardian: GuardianId::of_this_process().to_string() }
+    pub(super) fn of_this_process() -> ProcessMarks {
+        ProcessMarks { outer: own_mark().unwrap_or_default(), guardian: GuardianId::of_this_process().to_string() }
     }
 
     /// The variable to set for a job.
@@ -153,8 +153,8 @@ mod tests {
 
     use super::*;
 
-    fn marks(outer: &str, guardian: &str) -> Marks {
-        Marks { outer: outer.into(), guardian: guardian.into() }
+    fn marks(outer: &str, guardian: &str) -> ProcessMarks {
+        ProcessMarks { outer: outer.into(), guardian: guardian.into() }
     }
 
     #[test]

@@ -36,12 +36,12 @@ mod wire;
 
 pub use client::Guardian;
 pub use error::{SpawnError, Survivors, WaitError};
-pub use process::{Input, Job, Output, Process};
-pub use program::{Exit, ExitStatus, Kill, Leftovers, Parting, Program, Stderr, Stdin};
+pub use process::{Job, Process, ProcessInput, ProcessOutput};
+pub use program::{ExitGrace, ExitStatus, KillMode, Leftovers, Program, ProgramExit, Stderr, Stdin};
 pub use server::guardian_main;
 
 pub(crate) use birth::is_guardian;
-pub(crate) use leftovers::{Ran, end_marked, kill_guardian, wake_guardian};
+pub(crate) use leftovers::{RecordedPrograms, end_marked, kill_guardian, wake_guardian};
 pub(crate) use mark::{has_lowered_locks, is_marked};
 
 /// The argument that makes an executable a guardian.

@@ -61,7 +61,7 @@ impl Packet {
 
 /// What came out of a socket.
 #[derive(Debug)]
-pub(super) enum Received<T> {
+pub(super) enum ReceivedPacket<T> {
     /// An object with its descriptors.
     Packet(T, Vec<OwnedFd>),
     /// Nothing: the other side is gone, and nothing will ever come.
@@ -70,31 +70,31 @@ pub(super) enum Received<T> {
 
 /// Whether anybody is at the other end of the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Peer {
+pub(super) enum PeerStatus {
     There,
     Gone,
 }
 
 /// Room for the largest packet.
 #[derive(Debug)]
-pub(super) struct Buffer(Vec<u8>);
+pub(super) struct PacketBuffer(Vec<u8>);
 
-impl Buffer {
-    pub(super) fn new() -> Buffer {
-        Buffer(vec![0; MOST_INLINE])
+impl PacketBuffer {
+    pub(super) fn new() -> PacketBuffer {
+        PacketBuffer(vec![0; MOST_INLINE])
     }
 
     /// Receives one packet without waiting; `WouldBlock` means that there is none.
-    pub(super) fn receive<T: DeserializeOwned>(&mut self, socket: impl AsFd) -> io::Result<Received<T>> {
+    pub(super) fn receive<T: DeserializeOwned>(&mut self, socket: impl AsFd) -> io::Result<ReceivedPacket<T>> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
         let size = match rustix::io::retry_on_intr(|| {
             recvmsg(&socket, &mut [IoSliceMut::new(&mut self.0)], &mut control, flags)
         }) {
-            Ok(message) if message.bytes == 0 => return Ok(Received::Closed),
+            Ok(message) if message.bytes == 0 => return Ok(ReceivedPacket::Closed),
             Ok(message) => message.bytes,
-            Err(Errno::CONNRESET) => return Ok(Received::Closed),
+            Err(Errno::CONNRESET) => return Ok(ReceivedPacket::Closed),
             Err(errno) => return Err(errno.into()),
         };
         let mut descriptors = Vec::new();
@@ -104,7 +104,7 @@ impl Buffer {
             }
         }
         let object = parse(self.0.get(..size).unwrap_or_default(), &mut descriptors)?;
-        Ok(Received::Packet(object, descriptors))
+        Ok(ReceivedPacket::Packet(object, descriptors))
     }
 }
 
@@ -134,9 +134,9 @@ mod tests {
     }
 
     fn receive(socket: &OwnedFd) -> (String, Vec<OwnedFd>) {
-        match Buffer::new().receive(socket).unwrap() {
-            Received::Packet(text, descriptors) => (text, descriptors),
-            Received::Closed => panic!("closed"),
+        match PacketBuffer::new().receive(socket).unwrap() {
+            ReceivedPacket::Packet(text, descriptors) => (text, descriptors),
+            ReceivedPacket::Closed => panic!("closed"),
         }
     }
 
@@ -157,9 +157,9 @@ mod tests {
     #[test]
     fn an_empty_socket_would_block_and_a_closed_one_says_so() {
         let (here, there) = pair();
-        let error = Buffer::new().receive::<String>(&there).unwrap_err();
+        let error = PacketBuffer::new().receive::<String>(&there).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
         drop(here);
-        assert!(matches!(Buffer::new().receive::<String>(&there).unwrap(), Received::Closed));
+        assert!(matches!(PacketBuffer::new().receive::<String>(&there).unwrap(), ReceivedPacket::Closed));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::program::{ExitStatus, Kill, Leftovers};
+use super::program::{ExitStatus, KillMode, Leftovers};
 
 /// How long what outlives its leader may take to end by itself, as the last of a shell's `>(…)` does.
 const LINGER: Duration = Duration::from_millis(200);
@@ -15,7 +15,7 @@ pub(super) const GIVE_UP: Duration = Duration::from_secs(5);
 
 /// How far a job is.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Phase {
+pub(super) enum JobPhase {
     /// Its leader runs, and nobody wants it to end.
     Running,
     /// Asked to end; killed at a moment that may have passed.
@@ -26,39 +26,41 @@ pub(super) enum Phase {
     Leaving { status: ExitStatus },
 }
 
-impl Phase {
+impl JobPhase {
     /// The phase after the leader's end.
-    pub(super) fn after_exit(self, status: ExitStatus, leftovers: Leftovers, now: Instant) -> Phase {
+    pub(super) fn after_exit(self, status: ExitStatus, leftovers: Leftovers, now: Instant) -> JobPhase {
         match (self, leftovers) {
-            (Phase::Running, Leftovers::Keep) => Phase::Leaving { status },
-            (Phase::Running, Leftovers::Kill) => Phase::Clearing { status, kill_at: now + LINGER, left: 0 },
-            (Phase::Stopping { kill_at }, _) => Phase::Clearing { status, kill_at, left: 0 },
-            (ended @ (Phase::Clearing { .. } | Phase::Leaving { .. }), _) => ended,
+            (JobPhase::Running, Leftovers::Keep) => JobPhase::Leaving { status },
+            (JobPhase::Running, Leftovers::Kill) => JobPhase::Clearing { status, kill_at: now + LINGER, left: 0 },
+            (JobPhase::Stopping { kill_at }, _) => JobPhase::Clearing { status, kill_at, left: 0 },
+            (ended @ (JobPhase::Clearing { .. } | JobPhase::Leaving { .. }), _) => ended,
         }
     }
 
     /// The phase after somebody wanted the job to end; nobody can put off what another asked for.
-    pub(super) fn asked_to_end(self, how: Kill, now: Instant) -> Phase {
+    pub(super) fn asked_to_end(self, how: KillMode, now: Instant) -> JobPhase {
         let by = match how {
-            Kill::Gentle => now + GRACE,
-            Kill::Now => now,
+            KillMode::Gentle => now + GRACE,
+            KillMode::Now => now,
         };
         match self {
-            Phase::Running => Phase::Stopping { kill_at: by },
-            Phase::Stopping { kill_at } => Phase::Stopping { kill_at: kill_at.min(by) },
-            Phase::Clearing { status, kill_at, left } => Phase::Clearing { status, kill_at: kill_at.min(by), left },
-            leaving @ Phase::Leaving { .. } => leaving,
+            JobPhase::Running => JobPhase::Stopping { kill_at: by },
+            JobPhase::Stopping { kill_at } => JobPhase::Stopping { kill_at: kill_at.min(by) },
+            JobPhase::Clearing { status, kill_at, left } => {
+                JobPhase::Clearing { status, kill_at: kill_at.min(by), left }
+            }
+            leaving @ JobPhase::Leaving { .. } => leaving,
         }
     }
 
     /// When the phase wants to be looked at again, if no child ends before.
     pub(super) fn due(self, now: Instant) -> Option<Duration> {
         match self {
-            Phase::Running => None,
-            Phase::Stopping { kill_at } | Phase::Clearing { kill_at, .. } => {
+            JobPhase::Running => None,
+            JobPhase::Stopping { kill_at } | JobPhase::Clearing { kill_at, .. } => {
                 Some(kill_at.saturating_duration_since(now).max(RETRY))
             }
-            Phase::Leaving { .. } => Some(RETRY),
+            JobPhase::Leaving { .. } => Some(RETRY),
         }
     }
 }
@@ -72,15 +74,15 @@ mod tests {
     #[test]
     fn what_outlives_its_leader_may_end_by_itself_first() {
         let now = Instant::now();
-        let cleared_at = |phase: Phase, leftovers| match phase.after_exit(STATUS, leftovers, now) {
-            Phase::Clearing { kill_at, .. } => Some(kill_at),
-            Phase::Leaving { .. } => None,
-            Phase::Running | Phase::Stopping { .. } => panic!("a phase with a living leader"),
+        let cleared_at = |phase: JobPhase, leftovers| match phase.after_exit(STATUS, leftovers, now) {
+            JobPhase::Clearing { kill_at, .. } => Some(kill_at),
+            JobPhase::Leaving { .. } => None,
+            JobPhase::Running | JobPhase::Stopping { .. } => panic!("a phase with a living leader"),
         };
-        assert_eq!(cleared_at(Phase::Running, Leftovers::Kill), Some(now + LINGER));
-        assert_eq!(cleared_at(Phase::Running, Leftovers::Keep), None);
+        assert_eq!(cleared_at(JobPhase::Running, Leftovers::Kill), Some(now + LINGER));
+        assert_eq!(cleared_at(JobPhase::Running, Leftovers::Keep), None);
         for leftovers in [Leftovers::Kill, Leftovers::Keep] {
-            let stopping = Phase::Stopping { kill_at: now };
+            let stopping = JobPhase::Stopping { kill_at: now };
             assert_eq!(cleared_at(stopping, leftovers), Some(now), "a killed job keeps nothing");
         }
     }
@@ -88,19 +90,19 @@ mod tests {
     #[test]
     fn a_firmer_request_comes_earlier_and_a_gentler_one_changes_nothing() {
         let now = Instant::now();
-        let gentle = Phase::Running.asked_to_end(Kill::Gentle, now);
+        let gentle = JobPhase::Running.asked_to_end(KillMode::Gentle, now);
         assert_eq!(gentle.due(now), Some(GRACE));
-        let firm = gentle.asked_to_end(Kill::Now, now);
+        let firm = gentle.asked_to_end(KillMode::Now, now);
         assert_eq!(firm.due(now), Some(RETRY));
-        assert_eq!(firm.asked_to_end(Kill::Gentle, now).due(now), Some(RETRY));
+        assert_eq!(firm.asked_to_end(KillMode::Gentle, now).due(now), Some(RETRY));
     }
 
     #[test]
     fn only_a_running_job_lets_the_guardian_sleep() {
         let now = Instant::now();
-        assert_eq!(Phase::Running.due(now), None);
-        assert_eq!(Phase::Stopping { kill_at: now + GRACE }.due(now), Some(GRACE));
-        assert_eq!(Phase::Stopping { kill_at: now }.due(now + GRACE), Some(RETRY));
-        assert_eq!(Phase::Clearing { status: STATUS, kill_at: now, left: 1 }.due(now + GRACE), Some(RETRY));
+        assert_eq!(JobPhase::Running.due(now), None);
+        assert_eq!(JobPhase::Stopping { kill_at: now + GRACE }.due(now), Some(GRACE));
+        assert_eq!(JobPhase::Stopping { kill_at: now }.due(now + GRACE), Some(RETRY));
+        assert_eq!(JobPhase::Clearing { status: STATUS, kill_at: now, left: 1 }.due(now + GRACE), Some(RETRY));
     }
 }

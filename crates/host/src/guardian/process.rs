@@ -4,24 +4,24 @@ use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 
 use super::error::WaitError;
-use super::link::LinkHandle;
-use super::program::{Exit, Kill, Parting};
+use super::link::GuardianHandle;
+use super::program::{ExitGrace, KillMode, ProgramExit};
 use super::wire::JobId;
 
 /// What a program writes, to be read.
-pub type Output = pipe::Receiver;
+pub type ProcessOutput = pipe::Receiver;
 /// What a program reads, to be written; dropping it is the end of the program's input.
-pub type Input = pipe::Sender;
+pub type ProcessInput = pipe::Sender;
 
 /// A program that was started. The parts can be taken apart and used by different hands.
 #[derive(Debug)]
 pub struct Process {
     /// Its input, if that is a pipe.
-    pub stdin: Option<Input>,
+    pub stdin: Option<ProcessInput>,
     /// Its output, with its complaints in it if those are merged.
-    pub output: Output,
+    pub output: ProcessOutput,
     /// Its complaints, if those are a pipe.
-    pub stderr: Option<Output>,
+    pub stderr: Option<ProcessOutput>,
     /// Its life.
     pub job: Job,
 }
@@ -33,12 +33,12 @@ impl Process {
     }
 
     /// Waits for its end; see [`Job::wait`].
-    pub async fn wait(&mut self) -> Result<Exit, WaitError> {
+    pub async fn wait(&mut self) -> Result<ProgramExit, WaitError> {
         self.job.wait().await
     }
 
     /// Ends it; see [`Job::kill`].
-    pub fn kill(&self, how: Kill) {
+    pub fn kill(&self, how: KillMode) {
         self.job.kill(how);
     }
 }
@@ -49,20 +49,25 @@ impl Process {
 pub struct Job {
     id: JobId,
     pid: u32,
-    link: LinkHandle,
-    parting: Parting,
-    state: State,
+    link: GuardianHandle,
+    parting: ExitGrace,
+    state: JobState,
 }
 
 #[derive(Debug)]
-enum State {
-    Running(oneshot::Receiver<Exit>),
-    Ended(Result<Exit, WaitError>),
+enum JobState {
+    Running(oneshot::Receiver<ProgramExit>),
+    Ended(Result<ProgramExit, WaitError>),
 }
 
 impl Job {
-    pub(super) fn new(id: JobId, link: LinkHandle, parting: Parting, exited: oneshot::Receiver<Exit>) -> Job {
-        Job { id, pid: 0, link, parting, state: State::Running(exited) }
+    pub(super) fn new(
+        id: JobId,
+        link: GuardianHandle,
+        parting: ExitGrace,
+        exited: oneshot::Receiver<ProgramExit>,
+    ) -> Job {
+        Job { id, pid: 0, link, parting, state: JobState::Running(exited) }
     }
 
     pub(super) fn started(&mut self, pid: u32) {
@@ -76,22 +81,22 @@ impl Job {
 
     /// Waits until its first process has ended and what that left behind is gone. May be dropped and called
     /// again; the answer stays the same.
-    pub async fn wait(&mut self) -> Result<Exit, WaitError> {
+    pub async fn wait(&mut self) -> Result<ProgramExit, WaitError> {
         match &mut self.state {
-            State::Ended(end) => *end,
-            State::Running(exited) => {
+            JobState::Ended(end) => *end,
+            JobState::Running(exited) => {
                 let end = exited.await.map_err(|_| WaitError::GuardianDied);
-                self.state = State::Ended(end);
+                self.state = JobState::Ended(end);
                 end
             }
         }
     }
 
     /// Ends all its processes. Does not wait, and does nothing if they have ended.
-    pub fn kill(&self, how: Kill) {
+    pub fn kill(&self, how: KillMode) {
         match self.state {
-            State::Running(_) => self.link.kill(self.id, how),
-            State::Ended(_) => {}
+            JobState::Running(_) => self.link.kill(self.id, how),
+            JobState::Ended(_) => {}
         }
     }
 }
@@ -99,8 +104,8 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         self.kill(match self.parting {
-            Parting::Brief => Kill::Now,
-            Parting::Patient => Kill::Gentle,
+            ExitGrace::Brief => KillMode::Now,
+            ExitGrace::Patient => KillMode::Gentle,
         });
     }
 }

@@ -24,7 +24,7 @@ pub struct Program {
     /// What becomes of processes that outlive its first one.
     pub leftovers: Leftovers,
     /// How long it may take to end when its owner is gone.
-    pub parting: Parting,
+    pub parting: ExitGrace,
     /// Most bytes of memory that each of its processes may take; no limit when absent.
     pub memory: Option<u64>,
 }
@@ -40,7 +40,7 @@ impl Program {
             stdin: Stdin::Null,
             stderr: Stderr::Merge,
             leftovers: Leftovers::Kill,
-            parting: Parting::Brief,
+            parting: ExitGrace::Brief,
             memory: None,
         }
     }
@@ -93,7 +93,7 @@ pub enum Leftovers {
 /// How long a program may take to end by itself once its owner is gone and it was asked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Parting {
+pub enum ExitGrace {
     /// A moment.
     Brief,
     /// Some seconds: it holds locks in files of the user, and may be waiting for the disk.
@@ -103,7 +103,7 @@ pub enum Parting {
 /// How firmly a job is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Kill {
+pub enum KillMode {
     /// Asked with SIGTERM, and killed two seconds later.
     Gentle,
     /// Killed.
@@ -113,7 +113,7 @@ pub enum Kill {
 /// The end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Exit {
+pub struct ProgramExit {
     /// How its first process ended.
     pub status: ExitStatus,
     /// How many processes outlived that one, and were killed or kept.

@@ -17,31 +17,31 @@ pub(super) const VARIABLE: &str = "BOSUN_RECORD";
 
 /// Where a guardian keeps its record.
 #[derive(Debug)]
-pub(super) struct Record(PathBuf);
+pub(super) struct GuardianRecord(PathBuf);
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Text {
+struct RecordText {
     boot: String,
     guardian: String,
 }
 
-impl Record {
+impl GuardianRecord {
     /// The record of this guardian, if it was given one.
     #[expect(clippy::disallowed_methods, reason = "no setting: whoever starts a guardian says where its record is")]
-    pub(super) fn of_this_process() -> Option<Record> {
-        std::env::var_os(VARIABLE).map(|path: OsString| Record(path.into()))
+    pub(super) fn of_this_process() -> Option<GuardianRecord> {
+        std::env::var_os(VARIABLE).map(|path: OsString| GuardianRecord(path.into()))
     }
 
     /// Says that programs of this guardian run or ran.
     pub(super) fn write(&self) -> io::Result<()> {
-        let text = Text { boot: machine::boot()?, guardian: GuardianId::of_this_process().to_string() };
+        let text = RecordText { boot: machine::boot()?, guardian: GuardianId::of_this_process().to_string() };
         fs::write(&self.0, serde_json::to_vec(&text)?)
     }
 }
 
 /// What a record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Recorded {
+pub(super) enum RecordContent {
     /// No program ran.
     Nothing,
     /// Programs of this guardian ran since the machine started.
@@ -51,15 +51,15 @@ pub(super) enum Recorded {
 }
 
 /// Reads a record.
-pub(super) fn read(path: &Path) -> io::Result<Recorded> {
+pub(super) fn read(path: &Path) -> io::Result<RecordContent> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Recorded::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(RecordContent::Nothing),
         Err(error) => return Err(error),
     };
-    let Ok(text) = serde_json::from_slice::<Text>(&bytes) else { return Ok(Recorded::Past) };
+    let Ok(text) = serde_json::from_slice::<RecordText>(&bytes) else { return Ok(RecordContent::Past) };
     let same_boot = text.boot == machine::boot()?;
-    Ok(text.guardian.parse().ok().filter(|_| same_boot).map_or(Recorded::Past, Recorded::Guardian))
+    Ok(text.guardian.parse().ok().filter(|_| same_boot).map_or(RecordContent::Past, RecordContent::Guardian))
 }
 
 #[cfg(test)]
@@ -70,12 +70,12 @@ mod tests {
     fn a_record_names_its_guardian_until_the_machine_restarts() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("programs");
-        assert_eq!(read(&path).unwrap(), Recorded::Nothing);
-        Record(path.clone()).write().unwrap();
-        assert_eq!(read(&path).unwrap(), Recorded::Guardian(GuardianId::of_this_process()));
+        assert_eq!(read(&path).unwrap(), RecordContent::Nothing);
+        GuardianRecord(path.clone()).write().unwrap();
+        assert_eq!(read(&path).unwrap(), RecordContent::Guardian(GuardianId::of_this_process()));
         for text in ["", "nonsense", r#"{"boot":"another","guardian":"1.2"}"#] {
             fs::write(&path, text).unwrap();
-            assert_eq!(read(&path).unwrap(), Recorded::Past, "{text}");
+            assert_eq!(read(&path).unwrap(), RecordContent::Past, "{text}");
         }
     }
 }

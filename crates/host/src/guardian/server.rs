@@ -13,24 +13,24 @@ use rustix::io::Errno;
 use rustix::process::{getpid, set_child_subreaper, setsid};
 use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-use super::jobs::{Brood, Jobs, kill_all};
-use super::mark::{GuardianId, Marks, lower_locks};
-use super::packet::{Buffer, Packet, Peer, Received};
-use super::record::Record;
-use super::wire::{Order, Report};
+use super::jobs::{ChildProcesses, Jobs, kill_all};
+use super::mark::{GuardianId, ProcessMarks, lower_locks};
+use super::packet::{Packet, PacketBuffer, PeerStatus, ReceivedPacket};
+use super::record::GuardianRecord;
+use super::wire::{GuardianReport, GuardianRequest};
 use crate::machine;
-use crate::proc::Snapshot;
+use crate::proc::ProcessTable;
 
 /// Runs a guardian on the socket that is this process's standard input; returns when its owner is gone and
 /// nothing that it started lives.
 pub fn guardian_main() -> ExitCode {
-    let Ok(mut server) = Server::open() else { return ExitCode::FAILURE };
+    let Ok(mut server) = GuardianServer::open() else { return ExitCode::FAILURE };
     let served = server.serve();
     server.ask_to_end();
     let left = server.kill_everything();
     server.write_record();
     // The owner takes success for: nothing that was started here lives.
-    if served.is_ok() && left == Brood::None { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if served.is_ok() && left == ChildProcesses::None { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Caught rather than ignored: what a guardian ignores, its jobs would ignore too.
@@ -44,17 +44,17 @@ const PATIENT_PARTING: Duration = Duration::from_secs(3);
 const LAST_RETRY: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
-struct Server {
+struct GuardianServer {
     socket: OwnedFd,
     signals: UnixStream,
-    buffer: Buffer,
+    buffer: PacketBuffer,
     jobs: Jobs,
     outbox: VecDeque<Packet>,
-    record: Option<Record>,
+    record: Option<GuardianRecord>,
 }
 
-impl Server {
-    fn open() -> io::Result<Server> {
+impl GuardianServer {
+    fn open() -> io::Result<GuardianServer> {
         machine::seal()?;
         let socket = io::stdin().as_fd().try_clone_to_owned()?;
         set_child_subreaper(Some(getpid()))?;
@@ -70,9 +70,10 @@ impl Server {
             signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
         }
         lower_locks(GuardianId::of_this_process());
-        let jobs = Jobs::new(Marks::of_this_process());
-        let record = Record::of_this_process();
-        let server = Server { socket, signals, buffer: Buffer::new(), jobs, outbox: VecDeque::new(), record };
+        let jobs = Jobs::new(ProcessMarks::of_this_process());
+        let record = GuardianRecord::of_this_process();
+        let server =
+            GuardianServer { socket, signals, buffer: PacketBuffer::new(), jobs, outbox: VecDeque::new(), record };
         server.write_record();
         Ok(server)
     }
@@ -89,13 +90,13 @@ impl Server {
         loop {
             self.sleep(self.jobs.due(Instant::now()))?;
             self.jobs.reap(Instant::now());
-            if self.hear()? == Peer::Gone {
+            if self.hear()? == PeerStatus::Gone {
                 return Ok(());
             }
             for report in self.jobs.settle(Instant::now()) {
                 self.tell(&report)?;
             }
-            if self.flush()? == Peer::Gone {
+            if self.flush()? == PeerStatus::Gone {
                 return Ok(());
             }
         }
@@ -115,38 +116,40 @@ impl Server {
     }
 
     /// Performs one order, if there is one.
-    fn hear(&mut self) -> io::Result<Peer> {
+    fn hear(&mut self) -> io::Result<PeerStatus> {
         match self.buffer.receive(&self.socket) {
-            Ok(Received::Packet(Order::Spawn(order), descriptors)) => {
+            Ok(ReceivedPacket::Packet(GuardianRequest::Spawn(order), descriptors)) => {
                 let report = self.jobs.spawn(order, descriptors);
                 self.tell(&report)?;
             }
-            Ok(Received::Packet(Order::Kill { job, how }, _)) => self.jobs.kill(job, how, Instant::now()),
-            Ok(Received::Closed) => return Ok(Peer::Gone),
+            Ok(ReceivedPacket::Packet(GuardianRequest::Kill { job, how }, _)) => {
+                self.jobs.kill(job, how, Instant::now())
+            }
+            Ok(ReceivedPacket::Closed) => return Ok(PeerStatus::Gone),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
-        Ok(Peer::There)
+        Ok(PeerStatus::There)
     }
 
-    fn tell(&mut self, report: &Report) -> io::Result<()> {
+    fn tell(&mut self, report: &GuardianReport) -> io::Result<()> {
         self.outbox.push_back(Packet::new(report, Vec::new())?);
         Ok(())
     }
 
     /// Sends what the socket takes.
-    fn flush(&mut self) -> io::Result<Peer> {
+    fn flush(&mut self) -> io::Result<PeerStatus> {
         while let Some(packet) = self.outbox.front() {
             match packet.send(&self.socket) {
                 Ok(()) => drop(self.outbox.pop_front()),
                 Err(error) => match error.kind() {
                     io::ErrorKind::WouldBlock => break,
-                    io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => return Ok(Peer::Gone),
+                    io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => return Ok(PeerStatus::Gone),
                     _ => return Err(error),
                 },
             }
         }
-        Ok(Peer::There)
+        Ok(PeerStatus::There)
     }
 
     /// Tells what still runs to end, and waits a moment: a program that is killed leaves its locks and half-written files
@@ -154,7 +157,7 @@ impl Server {
     fn ask_to_end(&mut self) {
         let began = Instant::now();
         self.jobs.ask_all_to_end(began);
-        while self.jobs.reap(Instant::now()) == Brood::Some {
+        while self.jobs.reap(Instant::now()) == ChildProcesses::Some {
             let most = if self.jobs.has_patient() { PATIENT_PARTING } else { PARTING };
             if began.elapsed() >= most {
                 break;
@@ -164,18 +167,18 @@ impl Server {
     }
 
     /// Kills everything below this process, and again what was forked meanwhile, until there is nothing.
-    fn kill_everything(&mut self) -> Brood {
+    fn kill_everything(&mut self) -> ChildProcesses {
         let began = Instant::now();
-        while self.jobs.reap(Instant::now()) == Brood::Some {
+        while self.jobs.reap(Instant::now()) == ChildProcesses::Some {
             if began.elapsed() >= LAST_PATIENCE {
-                return Brood::Some;
+                return ChildProcesses::Some;
             }
-            if let Ok(all) = Snapshot::take() {
+            if let Ok(all) = ProcessTable::take() {
                 kill_all(&all.living(all.children(getpid()).map(|(pid, _)| pid)));
             }
             self.await_child();
         }
-        Brood::None
+        ChildProcesses::None
     }
 
     fn await_child(&mut self) {

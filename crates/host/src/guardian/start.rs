@@ -8,19 +8,19 @@ use std::{fs, io};
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, setrlimit};
 
-use super::mark::Marks;
-use super::wire::{Fault, Spawn, Word};
+use super::mark::ProcessMarks;
+use super::wire::{OsBytes, SpawnFault, SpawnRequest};
 
 /// Starts a program on its three descriptors, as the leader of a process group.
 #[expect(clippy::disallowed_methods, reason = "this is where programs are started")]
-pub(super) fn start(order: &Spawn, marks: &Marks, descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
+pub(super) fn start(order: &SpawnRequest, marks: &ProcessMarks, descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
     let [stdin, stdout, stderr] = <[OwnedFd; 3]>::try_from(descriptors)
         .map_err(|_| io::Error::other("descriptors were lost on the way; too many files are open"))?;
-    let env = order.env.iter().map(|(Word(name), Word(value))| (name.as_os_str(), value.as_os_str()));
+    let env = order.env.iter().map(|(OsBytes(name), OsBytes(value))| (name.as_os_str(), value.as_os_str()));
     let (mark, value) = marks.variable(order.job);
     let mut command = Command::new(&order.program.0);
     command
-        .args(order.args.iter().map(|Word(argument)| argument))
+        .args(order.args.iter().map(|OsBytes(argument)| argument))
         .current_dir(&order.cwd.0)
         .env_clear()
         .envs(env.filter(|(name, _)| !name.is_empty()))
@@ -64,15 +64,15 @@ fn limited<T>(memory: Option<u64>, start: impl FnOnce() -> io::Result<T>) -> io:
 }
 
 /// Tells apart what the system reports with one number: a bad program and a bad folder.
-pub(super) fn fault(error: &io::Error, order: &Spawn) -> Fault {
+pub(super) fn fault(error: &io::Error, order: &SpawnRequest) -> SpawnFault {
     let folder = Path::new(&order.cwd.0);
     match error.kind() {
-        io::ErrorKind::ArgumentListTooLong => Fault::TooLarge,
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if !is_folder(folder) => Fault::DirectoryMissing,
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Fault::ProgramMissing,
-        io::ErrorKind::PermissionDenied if !may_enter(folder) => Fault::DirectoryForbidden,
-        io::ErrorKind::PermissionDenied => Fault::ProgramForbidden,
-        _ => Fault::Other,
+        io::ErrorKind::ArgumentListTooLong => SpawnFault::TooLarge,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if !is_folder(folder) => SpawnFault::DirectoryMissing,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SpawnFault::ProgramMissing,
+        io::ErrorKind::PermissionDenied if !may_enter(folder) => SpawnFault::DirectoryForbidden,
+        io::ErrorKind::PermissionDenied => SpawnFault::ProgramForbidden,
+        _ => SpawnFault::Other,
     }
 }
 

@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::program::{Exit, Kill, Leftovers, Parting};
+use super::program::{ExitGrace, KillMode, Leftovers, ProgramExit};
 
 /// The owner's number for a job; never used twice for one guardian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,42 +19,42 @@ pub(super) struct JobId(pub(super) u64);
 /// What the owner asks for.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub(super) enum Order {
+pub(super) enum GuardianRequest {
     /// Start a program on the three descriptors that come with the packet.
-    Spawn(Spawn),
+    Spawn(SpawnRequest),
     /// End a job and all that belongs to it.
-    Kill { job: JobId, how: Kill },
+    Kill { job: JobId, how: KillMode },
 }
 
 /// A program to start.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Spawn {
+pub(super) struct SpawnRequest {
     pub(super) job: JobId,
-    pub(super) program: Word,
-    pub(super) args: Vec<Word>,
-    pub(super) cwd: Word,
-    pub(super) env: Vec<(Word, Word)>,
+    pub(super) program: OsBytes,
+    pub(super) args: Vec<OsBytes>,
+    pub(super) cwd: OsBytes,
+    pub(super) env: Vec<(OsBytes, OsBytes)>,
     pub(super) leftovers: Leftovers,
-    pub(super) parting: Parting,
+    pub(super) parting: ExitGrace,
     pub(super) memory: Option<u64>,
 }
 
 /// What the guardian tells.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub(super) enum Report {
+pub(super) enum GuardianReport {
     /// The job runs.
     Started { job: JobId, pid: i32 },
     /// The job did not start.
-    Failed { job: JobId, fault: Fault, text: String },
+    Failed { job: JobId, fault: SpawnFault, text: String },
     /// The job's first process ended, and what it left behind is gone or kept.
-    Exited { job: JobId, exit: Exit },
+    Exited { job: JobId, exit: ProgramExit },
 }
 
 /// In which way a program did not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Fault {
+pub(super) enum SpawnFault {
     ProgramMissing,
     ProgramForbidden,
     DirectoryMissing,
@@ -65,19 +65,19 @@ pub(super) enum Fault {
 
 /// Bytes that the operating system takes for a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word(pub(super) OsString);
+pub(super) struct OsBytes(pub(super) OsString);
 
-impl Serialize for Word {
+impl Serialize for OsBytes {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&self.0.as_bytes().iter().copied().map(char::from).collect::<String>())
     }
 }
 
-impl<'de> Deserialize<'de> for Word {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Word, D::Error> {
+impl<'de> Deserialize<'de> for OsBytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<OsBytes, D::Error> {
         let text = String::deserialize(from)?;
         let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
-        bytes.map(|bytes| Word(OsString::from_vec(bytes))).map_err(D::Error::custom)
+        bytes.map(|bytes| OsBytes(OsString::from_vec(bytes))).map_err(D::Error::custom)
     }
 }
 
@@ -87,13 +87,13 @@ mod tests {
 
     #[test]
     fn any_bytes_survive_the_journey() {
-        let sent = Word(OsString::from_vec((1..=255).collect()));
+        let sent = OsBytes(OsString::from_vec((1..=255).collect()));
         let json = serde_json::to_vec(&sent).unwrap();
-        assert_eq!(serde_json::from_slice::<Word>(&json).unwrap(), sent);
+        assert_eq!(serde_json::from_slice::<OsBytes>(&json).unwrap(), sent);
     }
 
     #[test]
     fn characters_that_are_no_bytes_are_refused() {
-        assert!(serde_json::from_str::<Word>("\"漢\"").is_err());
+        assert!(serde_json::from_str::<OsBytes>("\"漢\"").is_err());
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use bosun_host::{Expect, FileError, Home, HomeError, PathError, Workspace};
+use bosun_host::{ExpectedContent, FileError, Home, HomeError, PathError, Workspace};
 use tempfile::TempDir;
 
 use crate::machine::{as_ordinary_user, on_small_disks};
@@ -129,8 +129,8 @@ fn a_link_put_in_the_way_after_the_check_leads_nowhere() {
     for place in [&file, &below] {
         assert!(matches!(place.read(1024).unwrap_err(), FileError::Outside(_)));
         assert!(matches!(place.stamp().unwrap_err(), FileError::Outside(_)));
-        assert!(matches!(place.write(b"evil", Expect::Any).unwrap_err(), FileError::Outside(_)));
-        assert!(matches!(place.remove(Expect::Any).unwrap_err(), FileError::Outside(_)));
+        assert!(matches!(place.write(b"evil", ExpectedContent::Any).unwrap_err(), FileError::Outside(_)));
+        assert!(matches!(place.remove(ExpectedContent::Any).unwrap_err(), FileError::Outside(_)));
     }
     assert!(matches!(scene.workspace.create_parents(&new).unwrap_err(), FileError::Outside(_)));
     assert_eq!(fs::read_to_string(scene.outside.join("secret")).unwrap(), "secret");
@@ -152,7 +152,7 @@ fn only_regular_files_are_read_and_nothing_is_waited_for() {
     for (path, expected) in [("pipe", "named pipe"), ("socket", "socket")] {
         let error = scene.read(path).unwrap_err();
         assert!(matches!(error, FileError::Special { kind, .. } if kind == expected), "{error:?}");
-        let error = scene.workspace.resolve(path).unwrap().write(b"x", Expect::Any).unwrap_err();
+        let error = scene.workspace.resolve(path).unwrap().write(b"x", ExpectedContent::Any).unwrap_err();
         assert!(matches!(error, FileError::Special { kind, .. } if kind == expected), "{error:?}");
     }
     assert!(matches!(scene.read("dir").unwrap_err(), FileError::Directory(_)));
@@ -182,11 +182,11 @@ fn names_need_not_be_text() {
     let scene = scene();
     let name = Path::new(OsStr::from_bytes(b"odd-\xff\xfe"));
     let place = scene.workspace.resolve(name).unwrap();
-    place.write(b"odd", Expect::New).unwrap();
+    place.write(b"odd", ExpectedContent::New).unwrap();
     assert_eq!(fs::read(scene.inside.join(name)).unwrap(), b"odd");
     assert_eq!(place.read(9).unwrap().bytes, b"odd");
     let longest = "n".repeat(255);
-    scene.workspace.resolve(&longest).unwrap().write(b"long", Expect::New).unwrap();
+    scene.workspace.resolve(&longest).unwrap().write(b"long", ExpectedContent::New).unwrap();
     assert_eq!(scene.read(&longest).unwrap(), b"long");
 }
 
@@ -194,19 +194,22 @@ fn names_need_not_be_text() {
 fn a_write_happens_only_to_what_was_expected() {
     let scene = scene();
     let place = scene.workspace.resolve("file").unwrap();
-    assert!(matches!(place.write(b"x", Expect::New).unwrap_err(), FileError::Exists(_)));
+    assert!(matches!(place.write(b"x", ExpectedContent::New).unwrap_err(), FileError::Exists(_)));
     let read = place.read(1024).unwrap();
     assert_eq!(place.stamp().unwrap(), read.stamp);
-    let second = place.write(b"second", Expect::Unchanged(read.stamp)).unwrap();
+    let second = place.write(b"second", ExpectedContent::Unchanged(read.stamp)).unwrap();
     assert_eq!(place.read(1024).unwrap().stamp, second);
-    assert!(matches!(place.write(b"third", Expect::Unchanged(read.stamp)).unwrap_err(), FileError::Changed(_)));
+    assert!(matches!(
+        place.write(b"third", ExpectedContent::Unchanged(read.stamp)).unwrap_err(),
+        FileError::Changed(_)
+    ));
     assert_eq!(scene.read("file").unwrap(), b"second");
 
-    place.remove(Expect::Unchanged(second)).unwrap();
-    assert!(matches!(place.remove(Expect::Any).unwrap_err(), FileError::Missing(_)));
-    assert!(matches!(place.write(b"x", Expect::Unchanged(second)).unwrap_err(), FileError::Changed(_)));
-    place.write(b"fourth", Expect::New).unwrap();
-    place.write(b"fifth", Expect::Any).unwrap();
+    place.remove(ExpectedContent::Unchanged(second)).unwrap();
+    assert!(matches!(place.remove(ExpectedContent::Any).unwrap_err(), FileError::Missing(_)));
+    assert!(matches!(place.write(b"x", ExpectedContent::Unchanged(second)).unwrap_err(), FileError::Changed(_)));
+    place.write(b"fourth", ExpectedContent::New).unwrap();
+    place.write(b"fifth", ExpectedContent::Any).unwrap();
     assert_eq!(scene.read("file").unwrap(), b"fifth");
     assert_eq!(scene.names(), ["dir", "file"], "no draft is left");
 }
@@ -218,7 +221,7 @@ fn a_change_of_the_same_size_is_seen() {
     let stamp = place.read(1024).unwrap().stamp;
     fs::write(scene.inside.join("replacement"), "CONTENT").unwrap();
     fs::rename(scene.inside.join("replacement"), place.path()).unwrap();
-    assert!(matches!(place.write(b"x", Expect::Unchanged(stamp)).unwrap_err(), FileError::Changed(_)));
+    assert!(matches!(place.write(b"x", ExpectedContent::Unchanged(stamp)).unwrap_err(), FileError::Changed(_)));
 }
 
 #[test]
@@ -227,12 +230,12 @@ fn a_rewritten_file_keeps_its_mode_and_owner() {
     let path = scene.inside.join("file");
     for mode in [0o755, 0o600, 0o644] {
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        scene.workspace.resolve("file").unwrap().write(b"new", Expect::Any).unwrap();
+        scene.workspace.resolve("file").unwrap().write(b"new", ExpectedContent::Any).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode);
     }
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(&path, Some(65534), Some(65534)).unwrap();
-        scene.workspace.resolve("file").unwrap().write(b"new", Expect::Any).unwrap();
+        scene.workspace.resolve("file").unwrap().write(b"new", ExpectedContent::Any).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().uid(), 65534);
     }
 }
@@ -255,12 +258,15 @@ fn folders_are_made_only_when_asked_for() {
     let place = scene.workspace.resolve("a/b/../b/c").unwrap_err();
     assert!(matches!(place, PathError::Missing(_)));
     let place = scene.workspace.resolve("a/b/c").unwrap();
-    assert!(matches!(place.write(b"x", Expect::New).unwrap_err(), FileError::NoFolder(_)));
+    assert!(matches!(place.write(b"x", ExpectedContent::New).unwrap_err(), FileError::NoFolder(_)));
     scene.workspace.create_parents(&place).unwrap();
     scene.workspace.create_parents(&place).unwrap();
-    place.write(b"deep", Expect::New).unwrap();
+    place.write(b"deep", ExpectedContent::New).unwrap();
     assert_eq!(scene.read("a/b/c").unwrap(), b"deep");
-    assert!(matches!(scene.workspace.resolve(".").unwrap().write(b"x", Expect::Any), Err(FileError::Directory(_))));
+    assert!(matches!(
+        scene.workspace.resolve(".").unwrap().write(b"x", ExpectedContent::Any),
+        Err(FileError::Directory(_))
+    ));
 }
 
 #[test]
@@ -278,15 +284,15 @@ fn a_full_or_read_only_disk_leaves_the_old_file_whole() {
     on_small_disks("files::a_full_or_read_only_disk_leaves_the_old_file_whole", |small, read_only| {
         let workspace = Workspace::new(small, &[read_only.to_owned()]).unwrap();
         let place = workspace.resolve("file").unwrap();
-        place.write(b"content", Expect::New).unwrap();
-        let error = place.write(&vec![b'x'; 1024 * 1024], Expect::Any).unwrap_err();
+        place.write(b"content", ExpectedContent::New).unwrap();
+        let error = place.write(&vec![b'x'; 1024 * 1024], ExpectedContent::Any).unwrap_err();
         assert!(matches!(error, FileError::Full(_)), "{error:?}");
         assert_eq!(place.read(1024).unwrap().bytes, b"content");
         let drafts = fs::read_dir(small).unwrap().filter(|entry| entry.as_ref().unwrap().path().extension().is_some());
         assert_eq!(drafts.count(), 0);
 
         let place = workspace.resolve(read_only.join("file")).unwrap();
-        let error = place.write(b"x", Expect::Any).unwrap_err();
+        let error = place.write(b"x", ExpectedContent::Any).unwrap_err();
         assert!(matches!(error, FileError::ReadOnly(_)), "{error:?}");
         let error = Home::open(read_only.join("home")).unwrap_err();
         assert!(matches!(error, HomeError::ReadOnly(_)) && error.to_string().contains("BOSUN_HOME"), "{error:?}");
@@ -303,12 +309,12 @@ fn an_ordinary_user_is_told_what_is_forbidden() {
         set("file", 0o000);
         assert!(matches!(place.read(1024).unwrap_err(), FileError::Forbidden(_)));
         set("file", 0o444);
-        assert!(matches!(place.write(b"x", Expect::Any).unwrap_err(), FileError::Forbidden(_)));
+        assert!(matches!(place.write(b"x", ExpectedContent::Any).unwrap_err(), FileError::Forbidden(_)));
         assert_eq!(scene.read("file").unwrap(), b"content");
 
         let below = scene.workspace.resolve("dir/new").unwrap();
         set("dir", 0o555);
-        assert!(matches!(below.write(b"x", Expect::New).unwrap_err(), FileError::Forbidden(_)));
+        assert!(matches!(below.write(b"x", ExpectedContent::New).unwrap_err(), FileError::Forbidden(_)));
         let deep = scene.workspace.resolve("dir/deep/new").unwrap();
         assert!(matches!(scene.workspace.create_parents(&deep).unwrap_err(), FileError::Forbidden(_)));
         set("dir", 0o000);

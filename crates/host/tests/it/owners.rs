@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bosun_host::Owner;
+use bosun_host::ProcessIdentity;
 
 use crate::machine::program;
 
@@ -11,7 +11,7 @@ fn an_owner_is_dead_as_soon_as_it_ended_reaped_or_not() {
     let mut child = program("sleep").arg("1000").spawn().unwrap();
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
     let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().parse().unwrap();
-    let owner = Owner { pid: child.id(), started, ..Owner::current().unwrap() };
+    let owner = ProcessIdentity { pid: child.id(), started, ..ProcessIdentity::current().unwrap() };
     assert!(owner.is_alive());
     child.kill().unwrap();
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();

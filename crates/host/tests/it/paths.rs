@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bosun_host::{EntryKind, Expect, FileError, PathError, Place, Workspace};
+use bosun_host::{CheckedPath, EntryKind, ExpectedContent, FileError, PathError, Workspace};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tempfile::TempDir;
 
@@ -90,16 +90,16 @@ impl Maze {
             let before = place.read(1024).ok();
             // Whether it works is not the question here.
             let _made = self.workspace.create_parents(&place);
-            let _written = place.write(b"changed", Expect::Any);
+            let _written = place.write(b"changed", ExpectedContent::Any);
             match before {
-                Some(before) => drop(place.write(&before.bytes, Expect::Any)),
-                None => drop(place.remove(Expect::Any)),
+                Some(before) => drop(place.write(&before.bytes, ExpectedContent::Any)),
+                None => drop(place.remove(ExpectedContent::Any)),
             }
         }
     }
 }
 
-fn reads_secret(place: &Place) -> bool {
+fn reads_secret(place: &CheckedPath) -> bool {
     place.read(1024).is_ok_and(|file| file.bytes == SECRET)
 }
 
@@ -289,7 +289,7 @@ fn a_race_for_a_file_is_not_won() {
         if let Ok(place) = maze.workspace.resolve("file") {
             assert!(!reads_secret(&place));
             read += usize::from(place.read(1024).is_ok());
-            let _written = place.write(b"ours", Expect::Any);
+            let _written = place.write(b"ours", ExpectedContent::Any);
         }
     });
     assert!(read > 0, "the file itself can be read");
@@ -307,8 +307,8 @@ fn a_race_for_a_folder_is_not_won() {
         read += usize::from(place.read(1024).is_ok());
         if let Ok(new) = maze.workspace.resolve("dir/sub/new") {
             let _made = maze.workspace.create_parents(&new);
-            let _written = new.write(b"new", Expect::Any);
-            let _removed = new.remove(Expect::Any);
+            let _written = new.write(b"new", ExpectedContent::Any);
+            let _removed = new.remove(ExpectedContent::Any);
         }
         let listed = maze.workspace.resolve("dir").map(|place| place.folder());
         // The folder outside has no folder in it.
@@ -328,11 +328,11 @@ fn a_second_name_of_a_file_is_a_file_of_its_own_once_it_is_written() {
     fs::hard_link(maze.outside.join("secret"), maze.inside.join("second")).unwrap();
     let place = maze.workspace.resolve("second").unwrap();
     assert_eq!(place.read(1024).unwrap().bytes, SECRET);
-    place.write(b"changed", Expect::Any).unwrap();
+    place.write(b"changed", ExpectedContent::Any).unwrap();
     assert_eq!(fs::read(maze.outside.join("secret")).unwrap(), SECRET);
     assert_eq!(fs::read(maze.inside.join("second")).unwrap(), b"changed");
     fs::hard_link(maze.outside.join("file"), maze.inside.join("third")).unwrap();
-    maze.workspace.resolve("third").unwrap().remove(Expect::Any).unwrap();
+    maze.workspace.resolve("third").unwrap().remove(ExpectedContent::Any).unwrap();
     assert_eq!(fs::read(maze.outside.join("file")).unwrap(), SECRET);
 }
 
@@ -347,7 +347,7 @@ fn a_workspace_that_became_a_link_leads_nowhere() {
     assert!(matches!(maze.workspace.resolve("file"), Err(PathError::Outside { .. })));
     let walked = maze.workspace.place(&maze.inside.join("dir/secret")).unwrap();
     assert!(!reads_secret(&walked));
-    earlier.write(b"later", Expect::Any).unwrap();
+    earlier.write(b"later", ExpectedContent::Any).unwrap();
     assert_eq!(maze.outside(), before);
 }
 

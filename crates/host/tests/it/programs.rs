@@ -5,13 +5,15 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use bosun_host::{Exit, ExitStatus, Guardian, Home, Kill, Leftovers, Program, SpawnError, Stderr, Stdin, WaitError};
+use bosun_host::{
+    ExitStatus, Guardian, Home, KillMode, Leftovers, Program, ProgramExit, SpawnError, Stderr, Stdin, WaitError,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::machine::{EXECUTABLE, guardian, guardians_of, processes, running, sh, unique_sleep, within_five_seconds};
 
 /// Runs a program to its end.
-async fn run(guardian: &Guardian, program: Program) -> (Exit, String) {
+async fn run(guardian: &Guardian, program: Program) -> (ProgramExit, String) {
     let mut process = guardian.spawn(program).await.unwrap();
     let mut output = String::new();
     process.output.read_to_string(&mut output).await.unwrap();
@@ -22,8 +24,8 @@ async fn refused(program: Program) -> SpawnError {
     guardian().spawn(program).await.unwrap_err()
 }
 
-fn code(code: i32) -> Exit {
-    Exit { status: ExitStatus::Code(code), leftovers: 0 }
+fn code(code: i32) -> ProgramExit {
+    ProgramExit { status: ExitStatus::Code(code), leftovers: 0 }
 }
 
 #[tokio::test]
@@ -71,7 +73,7 @@ async fn a_waited_program_tells_the_same_twice() {
     assert!(process.pid() > 0);
     assert_eq!(process.wait().await, Ok(code(3)));
     assert_eq!(process.wait().await, Ok(code(3)));
-    process.kill(Kill::Now);
+    process.kill(KillMode::Now);
 }
 
 #[tokio::test]
@@ -144,7 +146,7 @@ async fn leftovers_are_killed_and_counted_before_the_end_is_told() {
     let sleep = unique_sleep();
     let script = format!("sleep {sleep} & setsid sleep {sleep} & nohup setsid -f sleep {sleep} & wait %3; exit 4");
     let (exit, _) = run(&guardian(), sh(&script)).await;
-    assert_eq!(exit, Exit { status: ExitStatus::Code(4), leftovers: 3 });
+    assert_eq!(exit, ProgramExit { status: ExitStatus::Code(4), leftovers: 3 });
     assert!(running(&sleep).is_empty());
 }
 
@@ -156,11 +158,11 @@ async fn leftovers_of_one_job_spare_another() {
     let mut neighbour = guardian.spawn(sh(&ready)).await.unwrap();
     neighbour.output.read_exact(&mut [0; 6]).await.unwrap();
     let (exit, _) = run(&guardian, sh(&format!("setsid -f sleep {mine} >/dev/null; true"))).await;
-    assert_eq!(exit, Exit { status: ExitStatus::Code(0), leftovers: 1 });
+    assert_eq!(exit, ProgramExit { status: ExitStatus::Code(0), leftovers: 1 });
     assert!(running(&mine).is_empty());
     let sleepers = |words| running(words).into_iter().filter(|seen| seen.command.starts_with("sleep")).count();
     assert_eq!(sleepers(&other), 2);
-    neighbour.kill(Kill::Now);
+    neighbour.kill(KillMode::Now);
     assert_eq!(neighbour.wait().await.unwrap().status, ExitStatus::Signal(9));
     assert!(running(&other).is_empty());
 }
@@ -169,7 +171,7 @@ async fn leftovers_of_one_job_spare_another() {
 async fn a_leftover_without_any_sign_of_its_job_goes_with_the_last_job() {
     let sleep = unique_sleep();
     let (exit, _) = run(&guardian(), sh(&format!("env -i setsid -f sleep {sleep} >/dev/null 2>&1"))).await;
-    assert_eq!(exit, Exit { status: ExitStatus::Code(0), leftovers: 1 });
+    assert_eq!(exit, ProgramExit { status: ExitStatus::Code(0), leftovers: 1 });
     assert!(running(&sleep).is_empty());
 }
 
@@ -179,7 +181,7 @@ async fn leftovers_may_be_kept_until_the_owner_ends() {
     let guardian = guardian();
     let script = format!("setsid -f sleep {sleep} >/dev/null 2>&1");
     let (exit, _) = run(&guardian, Program { leftovers: Leftovers::Keep, ..sh(&script) }).await;
-    assert_eq!(exit, Exit { status: ExitStatus::Code(0), leftovers: 1 });
+    assert_eq!(exit, ProgramExit { status: ExitStatus::Code(0), leftovers: 1 });
     assert_eq!(run(&guardian, sh("true")).await.0, code(0));
     assert_eq!(running(&sleep).len(), 1);
     drop(guardian);
@@ -194,7 +196,7 @@ async fn a_gentle_kill_lets_a_program_end_by_itself() {
     let mut process = guardian.spawn(sh(script)).await.unwrap();
     process.output.read_exact(&mut [0; 6]).await.unwrap();
     let began = Instant::now();
-    process.kill(Kill::Gentle);
+    process.kill(KillMode::Gentle);
     let mut output = String::new();
     process.output.read_to_string(&mut output).await.unwrap();
     let exit = process.wait().await.unwrap();
@@ -211,7 +213,7 @@ async fn a_program_that_ignores_the_request_is_killed_after_the_grace() {
     let mut process = guardian.spawn(sh(&script)).await.unwrap();
     process.output.read_exact(&mut [0; 6]).await.unwrap();
     let began = Instant::now();
-    process.kill(Kill::Gentle);
+    process.kill(KillMode::Gentle);
     let exit = process.wait().await.unwrap();
     let took = began.elapsed();
     assert_eq!(exit.status, ExitStatus::Signal(9));
@@ -229,7 +231,7 @@ async fn a_bosun_inside_a_job_goes_with_the_job_and_spares_the_neighbours() {
     process.output.read_exact(&mut [0; 6]).await.unwrap();
     let sleepers = || running(&inner).into_iter().filter(|seen| seen.command.starts_with("sleep")).count();
     within_five_seconds("the inner job runs", || sleepers() == 2);
-    process.kill(Kill::Now);
+    process.kill(KillMode::Now);
     assert_eq!(process.wait().await.unwrap().status, ExitStatus::Signal(9));
     assert_eq!(running(&inner).len(), 0, "{:?}", running(&inner));
     assert!(!running(&other).is_empty());
@@ -361,7 +363,7 @@ const STOPPERS: [&str; 6] = [
 #[tokio::test]
 async fn a_program_that_stops_its_guardian_is_ended_all_the_same() {
     for script in STOPPERS {
-        for how in [Kill::Now, Kill::Gentle] {
+        for how in [KillMode::Now, KillMode::Gentle] {
             let sleep = unique_sleep();
             let guardian = guardian();
             let mut process = guardian.spawn(sh(&script.replace("{}", &sleep))).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{Exit, ExitStatus};
+use host::{ExitStatus, ProgramExit};
 use protocol::{Clip, RuleEffect, Run};
 use tools::{Capture, ShellCommand, ToolError};
 
@@ -46,8 +46,8 @@ pub(crate) async fn missing_at(
     let mut capture = Capture::new(HELD);
     let limit = desk.settings.tools.shell_max;
     let ended = match tokio::time::timeout(limit, perform(desk, site, command, &mut capture)).await {
-        Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => return Ok(None),
-        Ok(Ok(Exit { status, .. })) => status.to_string(),
+        Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => return Ok(None),
+        Ok(Ok(ProgramExit { status, .. })) => status.to_string(),
         Ok(Err(ToolError::Refused(words))) => return Err(format!("`{shown}` cannot be run: {words}")),
         Ok(Err(ToolError::Broken(error))) => return Err(format!("`{shown}` cannot be run: {error}")),
         Err(_late) => format!("not ended after {} s, and killed", limit.as_secs()),
@@ -61,7 +61,7 @@ pub(crate) async fn missing_at(
 }
 
 /// Runs the command to its end. Dropping it kills the command and everything it started.
-async fn perform(desk: &Desk, site: &Site, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
+async fn perform(desk: &Desk, site: &Site, command: &str, capture: &mut Capture) -> Result<ProgramExit, ToolError> {
     let memory = desk.settings.tools.command_memory;
     let command = ShellCommand { command, cwd: site.cwd(), env: &site.env, memory };
     let mut process = tools::launch(&desk.guardian, command).await?;

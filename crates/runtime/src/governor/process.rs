@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use host::Owner;
+use host::ProcessIdentity;
 use kernel::bucket::Holder;
 
 /// How many governors this process has had. Each has a name of its own, so that they take turns.
@@ -10,7 +10,7 @@ static GOVERNORS: AtomicU32 = AtomicU32::new(0);
 
 /// A name for a governor of this process, that no other ever has.
 pub(super) fn own_name() -> std::io::Result<Holder> {
-    let Owner { boot, pid, started } = Owner::current()?;
+    let ProcessIdentity { boot, pid, started } = ProcessIdentity::current()?;
     let number = GOVERNORS.fetch_add(1, Ordering::Relaxed);
     Ok(Holder(format!("{pid}:{started}:{boot}:{number}")))
 }
@@ -20,10 +20,10 @@ pub(super) fn is_alive(holder: &Holder) -> bool {
     owner(&holder.0).is_some_and(|owner| owner.is_alive())
 }
 
-fn owner(name: &str) -> Option<Owner> {
+fn owner(name: &str) -> Option<ProcessIdentity> {
     let mut parts = name.split(':');
     let (pid, started, boot) = (parts.next()?, parts.next()?, parts.next()?);
-    Some(Owner { boot: boot.into(), pid: pid.parse().ok()?, started: started.parse().ok()? })
+    Some(ProcessIdentity { boot: boot.into(), pid: pid.parse().ok()?, started: started.parse().ok()? })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use git::{Commit, Conflict};
+use git::{Commit, MergeConflict};
 use kernel::{Input, Phase, Spawn};
 use protocol::{Clip, Event, Expects, FailKind, Isolation, Mode, Outcome, Rest, TaskId, TaskSpec, Todo, TodoId};
 use tools::BoxFuture;
@@ -21,7 +21,7 @@ const USUAL: &str = "general-purpose";
 const SAID: usize = 4 * 1024;
 
 impl Aide for Hands<'_> {
-    fn mend<'a>(&'a self, conflict: &'a Conflict, begun: &'a Commit) -> BoxFuture<'a, Result<Commit, String>> {
+    fn mend<'a>(&'a self, conflict: &'a MergeConflict, begun: &'a Commit) -> BoxFuture<'a, Result<Commit, String>> {
         Box::pin(async move {
             let starting = self.merging.starting.lock().await;
             let task = match self.known(begun).await? {
@@ -72,7 +72,7 @@ impl Hands<'_> {
         Ok(works.menders.iter().find(|mender| mender.begun == *begun).map(|mender| mender.task))
     }
 
-    async fn start(&self, conflict: &Conflict, begun: &Commit) -> Result<TaskId, String> {
+    async fn start(&self, conflict: &MergeConflict, begun: &Commit) -> Result<TaskId, String> {
         let desk = &self.merging.desk;
         let id = aide::todo(conflict);
         let todo = self.todo(&id);
@@ -165,7 +165,7 @@ fn ended(outcome: &Outcome) -> String {
 }
 
 /// What the agent is told.
-fn told(conflict: &Conflict, title: &str) -> String {
+fn told(conflict: &MergeConflict, title: &str) -> String {
     let (tip, part) = (&conflict.tip, &conflict.part.commit);
     let facts = format!(
         "Todo: {} {title}\nFiles: {}\n{}",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git::{Commit, Conflict};
+use git::{Commit, MergeConflict};
 use protocol::TodoId;
 use tools::BoxFuture;
 
@@ -10,7 +10,7 @@ use tools::BoxFuture;
 pub(super) trait Aide: Send + Sync {
     /// Lets an agent resolve a conflict, once; gives the commit that it made on top of `begun`, or says in words why there
     /// is none.
-    fn mend<'a>(&'a self, conflict: &'a Conflict, begun: &'a Commit) -> BoxFuture<'a, Result<Commit, String>>;
+    fn mend<'a>(&'a self, conflict: &'a MergeConflict, begun: &'a Commit) -> BoxFuture<'a, Result<Commit, String>>;
 
     /// What a todo is called.
     fn title(&self, todo: &TodoId) -> String;
@@ -26,6 +26,6 @@ pub(super) trait Aide: Send + Sync {
 }
 
 /// The todo that a part of a merge is.
-pub(super) fn todo(conflict: &Conflict) -> TodoId {
+pub(super) fn todo(conflict: &MergeConflict) -> TodoId {
     TodoId(conflict.part.name.clone())
 }

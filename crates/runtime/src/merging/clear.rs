@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures_util::StreamExt;
-use git::{Checkout, CheckoutId, Commit, Discarded, Git, GitError};
+use git::{Checkout, CheckoutId, Commit, DiscardOutcome, Git, GitError};
 use protocol::TaskId;
 
 use super::session::Merging;
@@ -54,14 +54,14 @@ impl Merging {
             Err(error) => return Some(error.to_string()),
         }
         match self.discard(git, task).await {
-            Ok(Some(Discarded::Trashed { name, why })) => Some(format!("it is in the trash as {name}: {why}")),
-            Ok(Some(Discarded::Removed(_)) | None) => None,
+            Ok(Some(DiscardOutcome::Trashed { name, why })) => Some(format!("it is in the trash as {name}: {why}")),
+            Ok(Some(DiscardOutcome::Removed(_)) | None) => None,
             Err(error) => Some(error.to_string()),
         }
     }
 
     /// Nothing if an owner before this one did it.
-    async fn discard(&self, git: &Git, task: TaskId) -> Result<Option<Discarded>, GitError> {
+    async fn discard(&self, git: &Git, task: TaskId) -> Result<Option<DiscardOutcome>, GitError> {
         let (home, now) = (&self.desk.settings.home, self.desk.settings.clock.now());
         let id = CheckoutId { session: self.desk.session, task };
         // The lease goes with it.

@@ -1,6 +1,6 @@
 //! What was merged becomes the user's: a branch to look at, or the branch they are on.
 
-use git::{Commit, Git, Landing, Outset, Scratch};
+use git::{BaseCommit, Commit, Git, LandRequest, ScratchCheckout};
 
 use super::join::signature;
 use super::summary::Taken;
@@ -11,8 +11,8 @@ const MOST: usize = 100;
 /// A merged tree that is to become the user's.
 pub(super) struct Harvest<'a> {
     pub(super) git: &'a Git,
-    pub(super) scratch: &'a Scratch,
-    pub(super) outset: &'a Outset,
+    pub(super) scratch: &'a ScratchCheckout,
+    pub(super) outset: &'a BaseCommit,
     pub(super) tip: &'a Commit,
     /// What the fleet's refs begin with.
     pub(super) refs: &'a str,
@@ -57,7 +57,7 @@ impl Harvest<'_> {
 
     async fn land(&self, tip: &Commit) -> Result<(), String> {
         let mark = format!("{}/landing", self.refs);
-        let landing = Landing { outset: self.outset, tip, scratch: self.scratch, mark: &mark };
+        let landing = LandRequest { outset: self.outset, tip, scratch: self.scratch, mark: &mark };
         landing.land(self.git).await.map(|_landed| ()).map_err(|error| error.to_string())
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use git::{Candidate, Commit, Conflict, Offer, Part, Queue, Settled};
+use git::{Commit, ConflictOutcome, MergeCandidate, MergeCandidateOutcome, MergeConflict, MergePart, MergeQueue};
 use protocol::TodoId;
 
 use super::aide::{self, Aide};
@@ -20,18 +20,18 @@ pub(super) struct Crop<'a> {
 
 impl Crop<'_> {
     /// The parts in the order of the graph.
-    pub(super) fn parts(&self) -> Vec<Part> {
+    pub(super) fn parts(&self) -> Vec<MergePart> {
         let mut todos: Vec<TodoId> = self.works.brought.keys().cloned().collect();
         self.order.sort(&mut todos);
         let part = |todo: &TodoId| {
             let (name, title) = (todo.0.clone(), self.aide.title(todo));
-            Some(Part { name, title, commit: self.works.brought.get(todo)?.clone() })
+            Some(MergePart { name, title, commit: self.works.brought.get(todo)?.clone() })
         };
         todos.iter().filter_map(part).collect()
     }
 
     /// Takes every part through the queue. An error ends it where it is, and whoever goes on begins there.
-    pub(super) async fn run(&self, queue: &mut Queue, parts: &[Part]) -> Result<Vec<Fit>, String> {
+    pub(super) async fn run(&self, queue: &mut MergeQueue, parts: &[MergePart]) -> Result<Vec<Fit>, String> {
         let mut out: Vec<(TodoId, Commit)> = Vec::new();
         let mut fits = Vec::new();
         for part in parts {
@@ -47,8 +47,8 @@ impl Crop<'_> {
 
     async fn fit(
         &self,
-        queue: &mut Queue,
-        part: &Part,
+        queue: &mut MergeQueue,
+        part: &MergePart,
         todo: &TodoId,
         out: &[(TodoId, Commit)],
     ) -> Result<Fit, String> {
@@ -60,17 +60,17 @@ impl Crop<'_> {
             return Ok(Fit::Waits { on: on.clone() });
         }
         match queue.offer(part).await.map_err(words)? {
-            Offer::Held => {
+            MergeCandidateOutcome::Held => {
                 self.aide.merged(todo, queue.tip()).await?;
                 Ok(Fit::Merged)
             }
-            Offer::Candidate(candidate) => self.look(queue, todo, candidate).await,
-            Offer::Conflict(conflict) => self.resolve(queue, todo, &conflict, out).await,
+            MergeCandidateOutcome::Candidate(candidate) => self.look(queue, todo, candidate).await,
+            MergeCandidateOutcome::Conflict(conflict) => self.resolve(queue, todo, &conflict, out).await,
         }
     }
 
     /// Accepts a candidate if the check holds.
-    async fn look(&self, queue: &mut Queue, todo: &TodoId, candidate: Candidate) -> Result<Fit, String> {
+    async fn look(&self, queue: &mut MergeQueue, todo: &TodoId, candidate: MergeCandidate) -> Result<Fit, String> {
         // Files are put there only for a check that looks at them.
         match self.aide.has_check(todo).await {
             Ok(false) => {}
@@ -90,9 +90,9 @@ impl Crop<'_> {
     /// Takes what an agent made of the same conflict before, or lets one try.
     async fn resolve(
         &self,
-        queue: &mut Queue,
+        queue: &mut MergeQueue,
         todo: &TodoId,
-        conflict: &Conflict,
+        conflict: &MergeConflict,
         out: &[(TodoId, Commit)],
     ) -> Result<Fit, String> {
         let unfit = |tried: String| Fit::Conflict { files: conflict.files.clone(), tried };
@@ -106,8 +106,8 @@ impl Crop<'_> {
             Err(why) => return Ok(unfit(why)),
         };
         match queue.settle(conflict, &done).await.map_err(words)? {
-            Settled::Marked(files) => Ok(unfit(left(&files))),
-            Settled::Candidate(candidate) => match self.look(queue, todo, candidate).await? {
+            ConflictOutcome::Marked(files) => Ok(unfit(left(&files))),
+            ConflictOutcome::Candidate(candidate) => match self.look(queue, todo, candidate).await? {
                 Fit::Unchecked { said } => {
                     Ok(unfit(format!("what the agent made of it does not pass the check: {said}")))
                 }
@@ -120,10 +120,10 @@ impl Crop<'_> {
     /// brings nothing along that was left out.
     async fn mended(
         &self,
-        queue: &Queue,
-        conflict: &Conflict,
+        queue: &MergeQueue,
+        conflict: &MergeConflict,
         out: &[(TodoId, Commit)],
-    ) -> Result<Option<Candidate>, String> {
+    ) -> Result<Option<MergeCandidate>, String> {
         let todo = aide::todo(conflict);
         for mender in self.works.menders.iter().filter(|mender| mender.todo == todo) {
             let Some(done) = self.works.sealed(mender.task) else { continue };
@@ -138,8 +138,8 @@ impl Crop<'_> {
             if brings {
                 continue;
             }
-            if let Offer::Candidate(candidate) = queue
-                .offer(&Part { name: todo.0.clone(), title: self.aide.title(&todo), commit })
+            if let MergeCandidateOutcome::Candidate(candidate) = queue
+                .offer(&MergePart { name: todo.0.clone(), title: self.aide.title(&todo), commit })
                 .await
                 .map_err(words)?
             {

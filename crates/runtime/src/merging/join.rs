@@ -1,6 +1,6 @@
 //! What a worker begins with: the work of everything that its todo depends on.
 
-use git::{Commit, Git, Merged, Part, Resolved, Signature};
+use git::{Commit, Git, MergeOutcome, MergePart, ResolveOutcome, Signature};
 
 use super::aide::Aide;
 
@@ -10,14 +10,14 @@ pub(super) fn signature() -> Signature {
 }
 
 /// Joins the parts on the base. A conflict goes to an agent once; says in words why there is nothing to begin with.
-pub(super) async fn joined(git: &Git, base: &Commit, parts: &[Part], aide: &dyn Aide) -> Result<Commit, String> {
+pub(super) async fn joined(git: &Git, base: &Commit, parts: &[MergePart], aide: &dyn Aide) -> Result<Commit, String> {
     let by = signature();
     let mut tip = base.clone();
     for part in parts {
         let merged = git::merge(git, &tip, part, &by).await.map_err(|error| error.to_string())?;
         tip = match merged {
-            Merged::Whole(commit) => commit,
-            Merged::Conflict(conflict) => {
+            MergeOutcome::Whole(commit) => commit,
+            MergeOutcome::Conflict(conflict) => {
                 let unfit = |why: String| {
                     format!(
                         "the work of {}, which it depends on, does not fit the rest in {}: {why}",
@@ -28,8 +28,8 @@ pub(super) async fn joined(git: &Git, base: &Commit, parts: &[Part], aide: &dyn 
                 let begun = conflict.begun(git, &by).await.map_err(|error| error.to_string())?;
                 let done = aide.mend(&conflict, &begun).await.map_err(unfit)?;
                 match conflict.resolve(git, &done, &by).await.map_err(|error| error.to_string())? {
-                    Resolved::Whole(commit) => commit,
-                    Resolved::Marked(files) => return Err(unfit(left(&files))),
+                    ResolveOutcome::Whole(commit) => commit,
+                    ResolveOutcome::Marked(files) => return Err(unfit(left(&files))),
                 }
             }
         };

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use git::{CheckoutId, Commit, Git, Order as CheckoutOrder, Outset, Part, Queue, Repository, Scratch, Yard};
+use git::{
+    BaseCommit, CheckoutId, CheckoutRequest as CheckoutOrder, Commit, Git, MergePart, MergeQueue, MergeWorkspace,
+    Repository, ScratchCheckout,
+};
 use kernel::{Graph, Standing};
 use protocol::{FleetTerms, Isolation, TaskId, Todo, TodoId};
 use tokio::sync::{Mutex, watch};
@@ -64,7 +67,7 @@ impl Merging {
             order.sort(&mut above);
             let part = |id: &TodoId| {
                 let (name, title) = (id.0.clone(), hands.title(id));
-                Some(Part { name, title, commit: works.brought.get(id)?.clone() })
+                Some(MergePart { name, title, commit: works.brought.get(id)?.clone() })
             };
             (outset, above.iter().filter_map(part).collect::<Vec<_>>())
         };
@@ -88,9 +91,13 @@ impl Merging {
         let crop = Crop { works: &read, order: &order, aide: &hands };
         let parts = crop.parts();
         let clashes = git::predict(&scratch.aside(repository.git()), &outset.base, &parts).await.map_err(words)?;
-        let yard =
-            Yard { repository: repository.git().clone(), scratch, pin: format!("{refs}/merged"), by: signature() };
-        let mut queue = Queue::new(yard, tip);
+        let yard = MergeWorkspace {
+            repository: repository.git().clone(),
+            scratch,
+            pin: format!("{refs}/merged"),
+            by: signature(),
+        };
+        let mut queue = MergeQueue::new(yard, tip);
         let fits = crop.run(&mut queue, &parts).await?;
         let (yard, tip) = queue.end();
         let is_green = is_done && fits.iter().all(|fit| *fit == Fit::Merged);
@@ -113,7 +120,8 @@ impl Merging {
         if let (Taken::Landed { .. }, true) = (&taken, is_green) {
             self.drop_landed(repository.git(), &tip).await;
         }
-        let fitted = |(part, fit): (Part, Fit)| Fitted { todo: TodoId(part.name), work: part.commit.to_string(), fit };
+        let fitted =
+            |(part, fit): (MergePart, Fit)| Fitted { todo: TodoId(part.name), work: part.commit.to_string(), fit };
         let summary = Summary {
             todos: parts.into_iter().zip(fits).map(fitted).collect(),
             foreseen: clashes.into_iter().map(|clash| (TodoId(clash.a), TodoId(clash.b))).collect(),
@@ -163,12 +171,12 @@ impl Merging {
     }
 
     /// What the fleet's work is built on: decided once, and kept in the repository.
-    async fn outset(&self, repository: &Repository, terms: &FleetTerms, fleet: u32) -> Result<Outset, String> {
+    async fn outset(&self, repository: &Repository, terms: &FleetTerms, fleet: u32) -> Result<BaseCommit, String> {
         let (git, refs) = (repository.git(), self.refs(fleet));
-        if let Some(kept) = Outset::kept(git, &refs).await.map_err(words)? {
+        if let Some(kept) = BaseCommit::kept(git, &refs).await.map_err(words)? {
             return Ok(kept);
         }
-        let mut outset = Outset::now(git).await.map_err(words)?;
+        let mut outset = BaseCommit::now(git).await.map_err(words)?;
         if terms.dirty {
             let index = self.checkouts()?.join("outset.index");
             let snapshot = repository.snapshot_dirty(&index, &format!("{refs}/snapshot")).await.map_err(words)?;
@@ -178,10 +186,10 @@ impl Merging {
         Ok(outset)
     }
 
-    async fn scratch(&self, repository: &Repository, base: &Commit) -> Result<Scratch, String> {
+    async fn scratch(&self, repository: &Repository, base: &Commit) -> Result<ScratchCheckout, String> {
         let id = CheckoutId { session: self.desk.session, task: self.root };
         let order = CheckoutOrder { id, name: "merging".into(), title: String::new(), base: base.clone() };
-        Scratch::make(repository, &self.checkouts()?, order).await.map_err(words)
+        ScratchCheckout::make(repository, &self.checkouts()?, order).await.map_err(words)
     }
 
     fn checkouts(&self) -> Result<PathBuf, String> {
@@ -201,7 +209,7 @@ impl Merging {
 }
 
 /// The message of a commit that holds the work of several todos: what it was all for, and what each was.
-fn message<'a>(terms: &FleetTerms, parts: impl Iterator<Item = &'a Part>) -> String {
+fn message<'a>(terms: &FleetTerms, parts: impl Iterator<Item = &'a MergePart>) -> String {
     let titles: Vec<&str> =
         parts.map(|part| if part.title.trim().is_empty() { &*part.name } else { &*part.title }).collect();
     // A plan without a goal goes by the name of its file.

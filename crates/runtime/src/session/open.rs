@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use git::Git;
-use host::{Guardian, HomeError, Lineage, Owner, Settled, Workspace};
+use host::{Guardian, HomeError, IdleSession, Lineage, ProcessIdentity, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use net::fetch::Fetcher;
 use policy::{Act, Request, Role};
@@ -109,7 +109,7 @@ impl Session {
     /// Opens a session in this process. What was interrupted or left for it goes on with [`Session::resume`].
     pub async fn open(mut settings: Settings, start: Start) -> Result<Session, OpenError> {
         let workspace = workspace(&settings)?;
-        let owner = Owner::current().map_err(OpenError::Machine)?;
+        let owner = ProcessIdentity::current().map_err(OpenError::Machine)?;
         let now = settings.clock.now();
         let (id, opened) = own(&settings, start, &owner, now)?;
         let Opened { writer, fence, log, forked_from } = opened;
@@ -350,7 +350,7 @@ fn workspace(settings: &Settings) -> Result<Workspace, OpenError> {
 }
 
 /// Makes this process the owner of the session's file.
-fn own(settings: &Settings, start: Start, owner: &Owner, now: At) -> Result<(SessionId, Opened), StoreError> {
+fn own(settings: &Settings, start: Start, owner: &ProcessIdentity, now: At) -> Result<(SessionId, Opened), StoreError> {
     let (home, probe) = (&settings.home, Arc::clone(&settings.probe));
     match start {
         Start::New => {
@@ -383,7 +383,7 @@ fn is_answered(settings: &Settings) -> bool {
 }
 
 /// Takes the session when nothing runs any more that an earlier owner started.
-async fn settle(settings: &Settings, id: SessionId) -> Result<Settled, OpenError> {
+async fn settle(settings: &Settings, id: SessionId) -> Result<IdleSession, OpenError> {
     match settings.home.try_settle_session(id)? {
         Some(settled) => Ok(settled),
         // Only where an earlier owner ran programs is there something to wait for.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use git::{Checkout, GitError, Lease, Sealed};
+use git::{Checkout, CheckoutLease, GitError, SealedWork};
 use tokio::sync::Mutex;
 
 use super::Site;
@@ -12,16 +12,16 @@ use super::Site;
 pub(crate) struct Own {
     pub(crate) site: Arc<Site>,
     checkout: Mutex<Checkout>,
-    _lease: Lease,
+    _lease: CheckoutLease,
 }
 
 impl Own {
-    pub(super) fn new(site: Site, checkout: Checkout, lease: Lease) -> Own {
+    pub(super) fn new(site: Site, checkout: Checkout, lease: CheckoutLease) -> Own {
         Own { site: Arc::new(site), checkout: Mutex::new(checkout), _lease: lease }
     }
 
     /// Keeps what was made in it so far.
-    pub(crate) async fn seal(&self) -> Result<Sealed, GitError> {
+    pub(crate) async fn seal(&self) -> Result<SealedWork, GitError> {
         self.checkout.lock().await.seal().await
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git::{Checkout, CheckoutId, Commit, Git, GitError, Lease, Order, Repository};
+use git::{Checkout, CheckoutId, CheckoutLease, CheckoutRequest, Commit, Git, GitError, Repository};
 use kernel::Report;
 use protocol::{Isolation, TaskId};
 
@@ -61,7 +61,7 @@ async fn make(desk: &Desk, link: &Link, task: TaskId) -> Result<Own, Unplaced> {
     let base = base(desk, &repository, &root, id).await?;
     let words = desk.roster.known(task, |known| (known.spec.name.clone(), known.spec.description.clone()));
     let (name, title) = words.unwrap_or_default();
-    let order = Order { id, name, title, base };
+    let order = CheckoutRequest { id, name, title, base };
     let checkout = match Checkout::make(&repository, &root, order.clone()).await {
         Err(GitError::Taken(_)) => {
             // An owner that died before it could say so began it. Nobody worked there, and nothing is removed anyway.
@@ -97,7 +97,7 @@ async fn base(desk: &Desk, repository: &Repository, root: &Path, id: CheckoutId)
 }
 
 fn own(desk: &Desk, checkout: Checkout, root: &Path, below: &Path) -> Result<Own, Unplaced> {
-    let lease = Lease::take(root, checkout.id())?;
+    let lease = CheckoutLease::take(root, checkout.id())?;
     let site = Site::checkout(checkout.path(), below, &desk.settings.env);
     let site = site.map_err(|error| Unplaced::Other(format!("{}: {error}", checkout.path().display())))?;
     Ok(Own::new(site, checkout, lease))

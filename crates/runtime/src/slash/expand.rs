@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::{Exit, ExitStatus};
+use host::{ExitStatus, ProgramExit};
 use protocol::{Call, CallId, Clip, Front, RuleEffect, Run, SlashSpec, Source};
 use serde_json::json;
 use tokio::time::Instant;
@@ -97,8 +97,8 @@ impl<'a> Expander<'a> {
     async fn printed(&self, command: &str) -> String {
         let mut capture = Capture::new(HELD);
         let ended = match tokio::time::timeout_at(self.until, self.perform(command, &mut capture)).await {
-            Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => String::new(),
-            Ok(Ok(Exit { status, .. })) => format!("[`{}`: {status}]\n", Clip::new(command, 200)),
+            Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => String::new(),
+            Ok(Ok(ProgramExit { status, .. })) => format!("[`{}`: {status}]\n", Clip::new(command, 200)),
             Ok(Err(error)) => return not_run(command, &error.to_string()),
             Err(_late) => format!("[`{}` did not end in time]\n", Clip::new(command, 200)),
         };
@@ -106,7 +106,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Runs the command to its end. Dropping it kills the command and everything it started.
-    async fn perform(&self, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
+    async fn perform(&self, command: &str, capture: &mut Capture) -> Result<ProgramExit, ToolError> {
         let desk = self.desk;
         let memory = desk.settings.tools.command_memory;
         let command = ShellCommand { command, cwd: self.site.cwd(), env: &self.site.env, memory };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host::memory::{Bounds, Gauge};
+use host::memory::{MemoryBounds, MemoryGauge};
 
 /// When watching over what runs leads to something.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,9 +12,9 @@ pub struct Watch {
     /// One of which nothing was heard for so long is given up.
     pub abort_after: Duration,
     /// How much memory is too little for more agents.
-    pub memory: Bounds,
+    pub memory: MemoryBounds,
     /// Where the machine tells of its memory.
-    pub gauge: Gauge,
+    pub gauge: MemoryGauge,
 }
 
 impl Default for Watch {
@@ -22,8 +22,8 @@ impl Default for Watch {
         Watch {
             stall_after: Duration::from_secs(5 * 60),
             abort_after: Duration::from_secs(30 * 60),
-            memory: Bounds::default(),
-            gauge: Gauge::default(),
+            memory: MemoryBounds::default(),
+            gauge: MemoryGauge::default(),
         }
     }
 }

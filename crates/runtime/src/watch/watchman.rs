@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use host::Clock;
-use host::memory::Room;
+use host::memory::MemoryHeadroom;
 use kernel::{Ending, Footing, Input, Kernel, Memory, Phase, Point, Report};
 use protocol::{FailKind, Run};
 
@@ -20,12 +20,12 @@ pub(crate) struct Watchman {
     wards: Arc<Wards>,
     clock: Arc<dyn Clock>,
     supervisor: Supervisor,
-    room: Room,
+    room: MemoryHeadroom,
 }
 
 impl Watchman {
     pub(crate) fn new(watch: Watch, wards: Arc<Wards>, clock: Arc<dyn Clock>, supervisor: Supervisor) -> Watchman {
-        Watchman { watch, wards, clock, supervisor, room: Room::default() }
+        Watchman { watch, wards, clock, supervisor, room: MemoryHeadroom::default() }
     }
 
     /// Looks until the session ends.
@@ -47,15 +47,15 @@ impl Watchman {
     async fn look_at_memory(&mut self) -> Result<(), Rejected> {
         // A machine that tells nothing is taken to have enough.
         let reading = self.watch.gauge.read().ok();
-        let room = reading.map_or(Room::Ample, |reading| self.watch.memory.room(&reading, self.room));
+        let room = reading.map_or(MemoryHeadroom::Ample, |reading| self.watch.memory.room(&reading, self.room));
         if room == self.room {
             return Ok(());
         }
         self.room = room;
         tracing::info!(?room, ?reading, "the memory that is left");
         let memory = match room {
-            Room::Ample => Memory::Ample,
-            Room::Tight => Memory::Tight,
+            MemoryHeadroom::Ample => Memory::Ample,
+            MemoryHeadroom::Tight => Memory::Tight,
         };
         unless_over(self.supervisor.submit(Input::Memory(memory)).await.map(drop))
     }

@@ -10,14 +10,14 @@ use protocol::{Delivery, Envelope, Event, HookEvent, Kind, Origin, Outcome, Task
 use rpc::{CallError, Client, Notifications};
 use runtime::Start;
 use serde_json::{Value, json};
-use testkit::session::{Driver, scenario};
+use testkit::session::{SessionDriver, scenario};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::time::timeout;
 
 use crate::hooks::on;
 use crate::support::{UNTIL_GO, relay, rules, script, silence, until_file};
 
-async fn connect(driver: &Driver) -> (Client, Notifications) {
+async fn connect(driver: &SessionDriver) -> (Client, Notifications) {
     Client::connect(&driver.session().home().socket(driver.id())).await.unwrap()
 }
 

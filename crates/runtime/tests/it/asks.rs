@@ -11,7 +11,7 @@ use rpc::{CallError, Client};
 use runtime::{Rejected, Start};
 use serde_json::{Value, json};
 use store::{Reader, post_command};
-use testkit::session::{Driver, FakeClock, Stage, scenario};
+use testkit::session::{FakeClock, SessionDriver, SessionFixture, scenario};
 use tokio::time::timeout;
 
 use crate::secrets::{KEY, leaks};
@@ -26,22 +26,22 @@ fn calls(count: usize) -> String {
 }
 
 /// A session in which so many calls wait.
-async fn asking(stage: &Stage, count: usize) -> Driver {
+async fn asking(stage: &SessionFixture, count: usize) -> SessionDriver {
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     driver.until_status("the asks", |status| status.asks == count).await;
     driver
 }
 
-fn patient(count: usize) -> Stage {
+fn patient(count: usize) -> SessionFixture {
     scenario().script(&calls(count)).ask_wait(None).ready()
 }
 
-fn open_asks(stage: &Stage, id: SessionId) -> Vec<AskView> {
+fn open_asks(stage: &SessionFixture, id: SessionId) -> Vec<AskView> {
     Reader::open(stage.home(), id).unwrap().asks(false).unwrap()
 }
 
-fn all_asks(stage: &Stage, id: SessionId) -> Vec<AskView> {
+fn all_asks(stage: &SessionFixture, id: SessionId) -> Vec<AskView> {
     Reader::open(stage.home(), id).unwrap().asks(true).unwrap()
 }
 
@@ -53,11 +53,11 @@ fn deny(ask: &AskView, words: &str) -> DecideParams {
     DecideParams { ask: ask.ask.id.clone(), decision: Decision::Deny { words: words.into() } }
 }
 
-fn post(stage: &Stage, id: SessionId, decision: DecideParams) {
+fn post(stage: &SessionFixture, id: SessionId, decision: DecideParams) {
     post_command(stage.home(), id, &Command::Decide(decision), FakeClock::START).unwrap();
 }
 
-fn witness(stage: &Stage) -> String {
+fn witness(stage: &SessionFixture) -> String {
     stage.file("witness").unwrap_or_default()
 }
 
@@ -65,14 +65,14 @@ fn started(event: &Event) -> bool {
     matches!(event, Event::CallStarted { .. })
 }
 
-async fn resume(stage: &Stage, id: SessionId) -> Driver {
+async fn resume(stage: &SessionFixture, id: SessionId) -> SessionDriver {
     let driver = stage.open(Start::Resume(id)).await;
     driver.resume().await;
     driver
 }
 
 /// Waits until the call is answered.
-async fn answered(driver: &mut Driver, call: &str) {
+async fn answered(driver: &mut SessionDriver, call: &str) {
     let wanted = |event: &Event| matches!(event, Event::CallAnswered { call: which, .. } if which.0 == call);
     driver.until(call, wanted).await;
 }
@@ -224,7 +224,7 @@ async fn a_granted_rule_holds_for_the_session_and_for_its_next_owner_and_release
 
     driver.session().decide(with("shell(echo *)")).await.unwrap();
     answered(&mut driver, "c0").await;
-    let granted = |driver: &Driver| {
+    let granted = |driver: &SessionDriver| {
         let policy = driver.session().policy();
         policy.rules.iter().map(|rule| (rule.text.clone(), rule.source.clone())).collect::<Vec<_>>()
     };

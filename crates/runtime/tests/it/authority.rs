@@ -2,7 +2,7 @@
 
 use protocol::{AgentSpec, AnswerStatus, CallId, Delivery, Event, RuleEffect, Spawns};
 use runtime::Start;
-use testkit::session::{Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, scenario};
 
 use crate::support::rules;
 
@@ -18,7 +18,7 @@ fn agent(name: &str, tools: &[&str], spawns: Spawns) -> AgentSpec {
 }
 
 /// How each call was answered, with the path of its task.
-fn answers(run: &Run) -> Vec<(String, CallId, AnswerStatus)> {
+fn answers(run: &PlayedSession) -> Vec<(String, CallId, AnswerStatus)> {
     let path = |task| run.tasks().iter().find(|view| view.id == task).map(|view| view.path.clone()).unwrap_or_default();
     let of = |envelope: &protocol::Envelope| match &envelope.entry.event {
         Event::CallAnswered { call, answer, .. } => Some((path(envelope.entry.task), call.clone(), answer.status)),
@@ -27,7 +27,7 @@ fn answers(run: &Run) -> Vec<(String, CallId, AnswerStatus)> {
     run.events().iter().filter_map(of).collect()
 }
 
-fn status(run: &Run, task: &str, call: &str) -> Option<AnswerStatus> {
+fn status(run: &PlayedSession, task: &str, call: &str) -> Option<AnswerStatus> {
     let found = answers(run).into_iter().find(|(path, id, _)| path == task && id.0 == call);
     found.map(|(_, _, status)| status)
 }
@@ -86,7 +86,7 @@ fn chain(first: &str) -> Scenario {
     scenario().script(&script).allow_all().rule(RuleEffect::Deny, "shell(touch *)").limits(limits)
 }
 
-fn denied(run: &Run) -> usize {
+fn denied(run: &PlayedSession) -> usize {
     answers(run).iter().filter(|(_, call, status)| call.0 == "try" && *status == AnswerStatus::Denied).count()
 }
 

@@ -8,7 +8,7 @@ use kernel::{Kernel, Limits};
 use model::{Calls, Facts, Model};
 use protocol::{Budget, Cost, Delivery, Event, Outcome, Price};
 use runtime::Start;
-use testkit::session::{Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, scenario};
 
 use crate::support::{Known, TIME, relay, rules, script, time_is_up};
 
@@ -34,7 +34,7 @@ fn priced(yaml: &str) -> Arc<dyn Model> {
 }
 
 /// Folds the log and checks the account at every event; tells what was spent.
-fn audit(run: &Run) -> Cost {
+fn audit(run: &PlayedSession) -> Cost {
     let mut kernel = Kernel::new(Limits::default());
     for envelope in run.events() {
         kernel.evolve(&envelope.entry).unwrap();
@@ -46,7 +46,7 @@ fn audit(run: &Run) -> Cost {
 }
 
 /// What the answers of a run used and cost, by their own word.
-fn told(run: &Run) -> Cost {
+fn told(run: &PlayedSession) -> Cost {
     let costs = run.events().iter().filter_map(|envelope| match &envelope.entry.event {
         Event::TurnAnswered { cost, .. } => Some(*cost),
         _other => None,
@@ -89,7 +89,7 @@ async fn a_provider_that_counts_nothing_does_not_make_a_budget_endless() {
 }
 
 /// What was set aside for the turns of a run.
-fn reserved(run: &Run) -> Cost {
+fn reserved(run: &PlayedSession) -> Cost {
     let costs = run.events().iter().filter_map(|envelope| match &envelope.entry.event {
         Event::TurnBegun { reserved, .. } => Some(*reserved),
         _other => None,
@@ -191,7 +191,7 @@ enum Slow {
 }
 
 /// A run whose time is up while it waits for this.
-async fn late(scene: Scenario, slow: Slow) -> Run {
+async fn late(scene: Scenario, slow: Slow) -> PlayedSession {
     let mut driver = scene.timeout(TIME).ready().open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     match slow {

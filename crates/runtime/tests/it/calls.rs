@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use insta::assert_snapshot;
 use protocol::{AnswerStatus, CallId, Delivery, Event};
 use runtime::Start;
-use testkit::session::{Run, scenario};
+use testkit::session::{PlayedSession, scenario};
 
 use crate::support::{rules, turns};
 
 /// What happened to calls, in the order it did.
-fn steps(run: &Run) -> Vec<String> {
+fn steps(run: &PlayedSession) -> Vec<String> {
     let step = |event: &Event| match event {
         Event::CallStarted { call } => Some(format!("{call} starts")),
         Event::CallAnswered { call, .. } => Some(format!("{call} ends")),
@@ -20,7 +20,7 @@ fn steps(run: &Run) -> Vec<String> {
 }
 
 /// Every call with its answers.
-fn answers(run: &Run) -> Vec<(CallId, AnswerStatus, String)> {
+fn answers(run: &PlayedSession) -> Vec<(CallId, AnswerStatus, String)> {
     let answer = |event: &Event| match event {
         Event::CallAnswered { call, answer, .. } => Some((call.clone(), answer.status, answer.text.clone())),
         _other => None,

@@ -8,11 +8,11 @@ use protocol::{Delivery, Event, MailId, Outcome, TaskId};
 use rpc::Client;
 use runtime::Start;
 use store::{Reader, post_command};
-use testkit::session::{FakeClock, Stage, scenario};
+use testkit::session::{FakeClock, SessionFixture, scenario};
 
 use crate::support::{Gate, relay, rules, script, silence};
 
-fn heard() -> Stage {
+fn heard() -> SessionFixture {
     scenario().script(&rules("  - answer: [say: \"heard: ${prompt}\"]\n")).ready()
 }
 

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use protocol::{Delivery, Event, Outcome};
 use runtime::{Live, Rejected, Start};
 use store::{Reader, StoreError};
-use testkit::session::{Driver, scenario};
+use testkit::session::{SessionDriver, scenario};
 
 use crate::support::{UNTIL_GO, eventually, rules};
 
@@ -16,7 +16,7 @@ fn paused<T>(result: &Result<T, Rejected>) -> bool {
     matches!(result, Err(Rejected::Paused(reason)) if matches!(**reason, StoreError::Full { .. }))
 }
 
-async fn until_paused(driver: &mut Driver) {
+async fn until_paused(driver: &mut SessionDriver) {
     driver.until_status("a pause", |status| status.paused.is_some()).await;
 }
 

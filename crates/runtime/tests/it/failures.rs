@@ -3,15 +3,15 @@
 use insta::assert_snapshot;
 use protocol::{Delivery, Event, FailKind, Outcome};
 use runtime::Start;
-use testkit::session::{Run, scenario};
+use testkit::session::{PlayedSession, scenario};
 
 use crate::support::rules;
 
-async fn run(script: &str) -> Run {
+async fn run(script: &str) -> PlayedSession {
     scenario().script(&rules(script)).file("a.txt", "x").prompt("go").run().await
 }
 
-fn failure(run: &Run) -> FailKind {
+fn failure(run: &PlayedSession) -> FailKind {
     match run.outcome() {
         Some(Outcome::Failed { kind, .. }) => *kind,
         other => panic!("{other:?}"),

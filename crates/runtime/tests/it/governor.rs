@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::{Deltas, Facts, Model, Request};
 use protocol::{Delivery, Event, ModelFault, Outcome, TaskState};
 use runtime::Start;
-use testkit::session::{Driver, FakeClock, Stage, scenario};
+use testkit::session::{FakeClock, SessionDriver, SessionFixture, scenario};
 
 use crate::support::{eventually, relay, rules, script};
 
@@ -32,7 +32,7 @@ impl Model for Governed {
 }
 
 /// A provider that fails once, and answers from then on.
-fn stage(fail: &str) -> Stage {
+fn stage(fail: &str) -> SessionFixture {
     let failing = script(&rules(&format!("  - fail: {fail}\n")));
     let model = relay([failing, script(&rules("  - answer: [say: here]\n"))]);
     let facts = Facts { bucket: Some("demo/account/model".into()), ..Facts::UNKNOWN };
@@ -40,7 +40,7 @@ fn stage(fail: &str) -> Stage {
 }
 
 /// Moves the clock until somebody is at rest.
-async fn rest(stage: &Stage, driver: &mut Driver) {
+async fn rest(stage: &SessionFixture, driver: &mut SessionDriver) {
     eventually("rest", || {
         stage.clock().advance(Duration::from_millis(100));
         driver.session().status().borrow().quiet
@@ -49,7 +49,7 @@ async fn rest(stage: &Stage, driver: &mut Driver) {
     driver.rest().await;
 }
 
-async fn completed(driver: Driver, requests: usize) {
+async fn completed(driver: SessionDriver, requests: usize) {
     assert_eq!(driver.model().requests().len(), requests);
     assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
 }

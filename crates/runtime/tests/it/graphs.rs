@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use host::{Home, Owner};
+use host::{Home, ProcessIdentity};
 use kernel::{Effect, Ending, Input, Kernel, Limits, Point, Refusal, Report, Spawn, TodoMove};
 use protocol::api::{NewTodo, TodoChange, TodoEdit};
 use protocol::*;
@@ -45,7 +45,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().join("home")).unwrap();
         let id = SessionId::new(format!("{seed:032x}").parse().unwrap());
-        let opened = SessionFile::create(&home, id, &Owner::current().unwrap(), At(1)).unwrap();
+        let opened = SessionFile::create(&home, id, &ProcessIdentity::current().unwrap(), At(1)).unwrap();
         let space = SqlSpace::open(&home.session_db(id), SqlLimits::default()).unwrap();
         let reader = Reader::open(&home, id).unwrap();
         let (kernel, dice) = (Kernel::new(Limits { live: 3, ..Limits::default() }), Dice(seed));

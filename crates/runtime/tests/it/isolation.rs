@@ -5,7 +5,7 @@ use std::path::Path;
 
 use protocol::{AgentSpec, AnswerStatus, Delivery, Event, Isolation, Outcome, Spawns};
 use runtime::Start;
-use testkit::session::{Run, Scenario, Stage, scenario};
+use testkit::session::{PlayedSession, Scenario, SessionFixture, scenario};
 
 use crate::support::rules;
 
@@ -39,7 +39,7 @@ fn git(folder: &Path, args: &[&str]) -> String {
 }
 
 /// The stage with a repository in its folder.
-fn ready(scenario: Scenario) -> Stage {
+fn ready(scenario: Scenario) -> SessionFixture {
     let stage = scenario.ready();
     let folder = stage.path(".");
     for args in [
@@ -54,14 +54,14 @@ fn ready(scenario: Scenario) -> Stage {
     stage
 }
 
-async fn play(stage: &Stage) -> Run {
+async fn play(stage: &SessionFixture) -> PlayedSession {
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     driver.rest().await;
     driver.leave().await
 }
 
-fn placed(run: &Run) -> String {
+fn placed(run: &PlayedSession) -> String {
     run.events()
         .iter()
         .find_map(|it| match &it.entry.event {
@@ -71,7 +71,7 @@ fn placed(run: &Run) -> String {
         .unwrap()
 }
 
-fn sealed(run: &Run) -> (String, Vec<String>) {
+fn sealed(run: &PlayedSession) -> (String, Vec<String>) {
     run.events()
         .iter()
         .rev()
@@ -82,7 +82,7 @@ fn sealed(run: &Run) -> (String, Vec<String>) {
         .unwrap()
 }
 
-fn order(run: &Run, wanted: &[fn(&Event) -> bool]) -> Vec<usize> {
+fn order(run: &PlayedSession, wanted: &[fn(&Event) -> bool]) -> Vec<usize> {
     let at = |wanted: &fn(&Event) -> bool| run.events().iter().position(|it| wanted(&it.entry.event)).unwrap();
     wanted.iter().map(at).collect()
 }

@@ -3,12 +3,12 @@
 use insta::assert_snapshot;
 use protocol::{Delivery, Event};
 use runtime::Start;
-use testkit::session::{Driver, Stage, scenario};
+use testkit::session::{SessionDriver, SessionFixture, scenario};
 
 use crate::support::{Gate, UNTIL_GO, relay, rules, script, until_file};
 
 /// A model that answers when it is let go, and then tells what it was told last.
-fn asking() -> (std::sync::Arc<Gate>, Stage) {
+fn asking() -> (std::sync::Arc<Gate>, SessionFixture) {
     let gate = Gate::calls("view", "{\"path\":\"a.txt\"}");
     let then = script(&rules("  - answer: [say: \"heard: ${prompt}\"]\n"));
     let stage = scenario().model(relay([gate.clone(), then])).file("a.txt", "hello\n").ready();
@@ -42,7 +42,7 @@ async fn interrupting_mail_drops_the_question_and_is_read_at_once() {
 }
 
 /// A session whose first call runs until there is a file called `go`, and whose second waits for it.
-async fn acting() -> Driver {
+async fn acting() -> SessionDriver {
     let answers = rules(&format!(
         "  - when: {{ turn: 1 }}
     answer:

@@ -5,7 +5,7 @@ use protocol::{
     AskId, AutopilotStop, CancelBy, Decision, Delivery, Event, Outcome, PermissionMode, PlanAction, SessionMode,
 };
 use runtime::Start;
-use testkit::session::{Driver, Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 
 use crate::support::{TIME, rules, time_is_up, turns};
 
@@ -34,14 +34,14 @@ fn planner() -> Scenario {
     scenario().script(&script).allow_all().session_mode(SessionMode::Plan)
 }
 
-async fn asked(driver: &mut Driver) -> AskId {
+async fn asked(driver: &mut SessionDriver) -> AskId {
     driver.send("plan it", Delivery::FollowUp).await;
     let asked = driver.until("a plan", |event| matches!(event, Event::Asked(_))).await;
     let Event::Asked(ask) = asked.entry.event else { panic!("it asks") };
     ask.id
 }
 
-fn stops(run: &Run) -> Vec<(AutopilotStop, u32)> {
+fn stops(run: &PlayedSession) -> Vec<(AutopilotStop, u32)> {
     let stop = |event: &Event| match event {
         Event::AutopilotStopped { why, continues } => Some((why.clone(), *continues)),
         _other => None,
@@ -49,7 +49,7 @@ fn stops(run: &Run) -> Vec<(AutopilotStop, u32)> {
     run.events().iter().filter_map(|envelope| stop(&envelope.entry.event)).collect()
 }
 
-fn modes(run: &Run) -> Vec<SessionMode> {
+fn modes(run: &PlayedSession) -> Vec<SessionMode> {
     let mode = |event: &Event| match event {
         Event::ModeChanged { mode, .. } => Some(*mode),
         _other => None,
@@ -226,7 +226,7 @@ async fn x2_a_model_that_says_the_same_for_ever_stops_when_nothing_changes() {
     assert_eq!(stops(&run), [(AutopilotStop::NoChange, 2)], "{}", run.transcript());
 }
 
-fn turns_of(run: &Run) -> usize {
+fn turns_of(run: &PlayedSession) -> usize {
     run.count(|event| matches!(event, Event::TurnAnswered { .. }))
 }
 

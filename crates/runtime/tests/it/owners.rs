@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use protocol::{Delivery, Event, HookEvent, Outcome};
 use runtime::{OpenError, Start};
 use store::StoreError;
-use testkit::session::{Driver, Run, Stage, scenario};
+use testkit::session::{PlayedSession, SessionDriver, SessionFixture, scenario};
 
 use crate::hooks::on;
 use crate::support::{Gate, UNTIL_GO, eventually, relay, rules, script, silence, until_file};
@@ -18,7 +18,7 @@ enum Exit {
     Dies,
 }
 
-async fn exit(driver: Driver, how: Exit) -> Run {
+async fn exit(driver: SessionDriver, how: Exit) -> PlayedSession {
     match how {
         Exit::Leaves => driver.leave().await,
         Exit::Dies => driver.crash().await,
@@ -26,7 +26,7 @@ async fn exit(driver: Driver, how: Exit) -> Run {
 }
 
 /// A stage on which the first of three calls was done, the second runs and the third has not begun.
-async fn in_a_call() -> (Stage, Driver) {
+async fn in_a_call() -> (SessionFixture, SessionDriver) {
     let answers = rules(&format!(
         "  - when: {{ turn: 1 }}
     answer:
@@ -44,7 +44,7 @@ async fn in_a_call() -> (Stage, Driver) {
     (stage, driver)
 }
 
-async fn go_on_after_a_call(how: Exit) -> Run {
+async fn go_on_after_a_call(how: Exit) -> PlayedSession {
     let (stage, driver) = in_a_call().await;
     let id = exit(driver, how).await.id();
     let mut driver = stage.open(Start::Resume(id)).await;
@@ -66,7 +66,7 @@ async fn a_call_that_ran_when_its_owner_died_is_interrupted_and_the_rest_runs() 
     assert_snapshot!(go_on_after_a_call(Exit::Dies).await.transcript());
 }
 
-async fn go_on_after_a_question(how: Exit) -> Run {
+async fn go_on_after_a_question(how: Exit) -> PlayedSession {
     let stage = scenario().model(relay([silence(), script(&rules("  - answer: [say: here]\n"))])).ready();
     let driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
@@ -88,7 +88,7 @@ async fn a_question_that_was_open_when_its_owner_died_is_asked_again() {
     assert_snapshot!(go_on_after_a_question(Exit::Dies).await.transcript());
 }
 
-async fn lose_a_background_command(how: Exit) -> Run {
+async fn lose_a_background_command(how: Exit) -> PlayedSession {
     let answers = rules(&format!(
         "  - when: {{ turn: 1 }}
     answer:

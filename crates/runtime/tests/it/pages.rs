@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 
 use protocol::RuleEffect;
-use testkit::session::{Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, scenario};
 
 use crate::support::turns;
 
@@ -27,7 +27,7 @@ const PAGE: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length
                     <title>t</title>Hey!";
 const AWAY: &str = "HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n";
 
-async fn fetch(scenario: Scenario, url: &str) -> Run {
+async fn fetch(scenario: Scenario, url: &str) -> PlayedSession {
     let script = turns(&format!(
         "
     - - call: {{ id: f, tool: web_fetch, input: {{ url: '{url}' }} }}

@@ -9,7 +9,7 @@ use protocol::{Answer, AnswerStatus, Ask, CallId, Decision, Delivery, Event, Per
 use rpc::Client;
 use runtime::Start;
 use serde_json::{Value, json};
-use testkit::session::{Driver, Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 
 /// A script that makes these calls at once, and ends.
 fn calls(calls: &[(&str, Value)]) -> String {
@@ -24,7 +24,7 @@ fn patch(body: &str) -> Value {
 }
 
 /// What became of the calls, in the order they were made.
-fn answers(run: &Run) -> Vec<Answer> {
+fn answers(run: &PlayedSession) -> Vec<Answer> {
     let answer = |event: &Event| match event {
         Event::CallAnswered { call, answer, .. } => Some((call.clone(), answer.clone())),
         _other => None,
@@ -172,14 +172,14 @@ async fn a_search_passes_over_what_controls_an_agent() {
 }
 
 /// Waits for an ask.
-async fn asked(driver: &mut Driver) -> Ask {
+async fn asked(driver: &mut SessionDriver) -> Ask {
     let envelope = driver.until("an ask", |event| matches!(event, Event::Asked(_))).await;
     let Event::Asked(ask) = envelope.entry.event else { panic!("{envelope:?}") };
     ask
 }
 
 /// Permits what was asked.
-async fn permit(driver: &Driver, ask: Ask) {
+async fn permit(driver: &SessionDriver, ask: Ask) {
     let (client, _notifications) = Client::connect(&driver.session().home().socket(driver.id())).await.unwrap();
     let params = DecideParams { ask: ask.id, decision: Decision::Allow { rules: Vec::new(), input: None } };
     let _: Value = client.call(Method::AsksDecide, params).await.unwrap();

@@ -6,7 +6,7 @@ use protocol::api::{Command, DecideParams};
 use protocol::{AskId, Decision, Delivery, Event, Subject};
 use runtime::Start;
 use store::post_command;
-use testkit::session::{Driver, FakeClock, Scenario, Stage, scenario};
+use testkit::session::{FakeClock, Scenario, SessionDriver, SessionFixture, scenario};
 
 use crate::support::{breathe, turns};
 
@@ -22,14 +22,14 @@ fn curious() -> Scenario {
 }
 
 /// A session whose model has asked.
-async fn asked(stage: &Stage) -> (Driver, AskId) {
+async fn asked(stage: &SessionFixture) -> (SessionDriver, AskId) {
     let mut driver = stage.open(Start::New).await;
     driver.send("paint", Delivery::FollowUp).await;
     let ask = question(&mut driver).await;
     (driver, ask)
 }
 
-async fn question(driver: &mut Driver) -> AskId {
+async fn question(driver: &mut SessionDriver) -> AskId {
     let asked = driver.until("a question", |event| matches!(event, Event::Asked(_))).await;
     let Event::Asked(ask) = asked.entry.event else { panic!("it asks") };
     let subject = Subject::Question { question: "Which colour?".into(), choices: vec!["red".into(), "blue".into()] };
@@ -37,7 +37,7 @@ async fn question(driver: &mut Driver) -> AskId {
     ask.id
 }
 
-async fn decide(driver: &Driver, ask: &AskId, decision: Decision) {
+async fn decide(driver: &SessionDriver, ask: &AskId, decision: Decision) {
     driver.session().decide(DecideParams { ask: ask.clone(), decision }).await.unwrap();
 }
 

@@ -5,13 +5,13 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use protocol::{Delivery, Event, Outcome, TaskState};
 use runtime::{Start, Status};
-use testkit::session::{Driver, Stage, scenario};
+use testkit::session::{SessionDriver, SessionFixture, scenario};
 
 use crate::support::{relay, rules, script};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-fn stage() -> Stage {
+fn stage() -> SessionFixture {
     let empty = script(&rules("  - fail: { class: quota-until, after: 1h, message: used up }\n"));
     let full = script(&rules("  - answer: [say: reset]\n"));
     scenario().model(relay([empty, full])).ready()
@@ -21,7 +21,7 @@ fn parked(status: &Status) -> bool {
     matches!(status.root, Some(TaskState::Parked { .. }))
 }
 
-async fn park(stage: &Stage) -> Driver {
+async fn park(stage: &SessionFixture) -> SessionDriver {
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     driver.until_status("parked", parked).await;

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use model::{Deltas, Facts, Lenient, Model, Request, Skill};
 use protocol::{AgentSpec, AnswerStatus, Delivery, Event, FailKind, Limit, Outcome, Spawns, TaskState};
 use runtime::Start;
-use testkit::session::{Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, scenario};
 
 use crate::support::{relay, rules, script, silence};
 
@@ -58,11 +58,11 @@ fn small(yaml: &str) -> Scenario {
     scenario().model(Arc::new(Small(script(&rules(yaml))))).file("a.txt", "x")
 }
 
-fn started(run: &Run) -> usize {
+fn started(run: &PlayedSession) -> usize {
     run.count(|event| matches!(event, Event::CallStarted { .. }))
 }
 
-fn refused(run: &Run) -> usize {
+fn refused(run: &PlayedSession) -> usize {
     run.count(|event| matches!(event, Event::CallAnswered { answer, .. } if answer.status == AnswerStatus::Refused))
 }
 

@@ -8,7 +8,7 @@ use std::{fs, io};
 use insta::assert_snapshot;
 use protocol::{Delivery, Event, Outcome, TaskState};
 use runtime::{Disk, Start, Status};
-use testkit::session::{Driver, scenario};
+use testkit::session::{SessionDriver, scenario};
 
 use crate::support::{UNTIL_GO, eventually, rules};
 
@@ -26,13 +26,13 @@ fn root_rests(status: &Status) -> bool {
     status.root == Some(TaskState::Idle)
 }
 
-async fn begin(script: &str) -> Driver {
+async fn begin(script: &str) -> SessionDriver {
     let driver = scenario().script(script).allow_all().ready().open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     driver
 }
 
-fn go(driver: &Driver) {
+fn go(driver: &SessionDriver) {
     fs::write(driver.stage().path("go"), "").unwrap();
 }
 

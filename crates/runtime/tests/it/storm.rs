@@ -4,7 +4,7 @@ use protocol::api::{Command, SendParams, StopTaskParams};
 use protocol::{Cancel, Delivery, TaskId};
 use runtime::Start;
 use testkit::chaos::{check_mail, letters};
-use testkit::session::{Driver, Stage, scenario};
+use testkit::session::{SessionDriver, SessionFixture, scenario};
 
 use crate::support::rules;
 
@@ -47,7 +47,7 @@ impl Dice {
     }
 }
 
-async fn begun() -> (Stage, Driver) {
+async fn begun() -> (SessionFixture, SessionDriver) {
     let stage = scenario().script(&workers()).allow_all().ready();
     let mut driver = stage.open(Start::New).await;
     driver.send("begin", Delivery::FollowUp).await;

@@ -2,17 +2,17 @@
 
 use protocol::Event;
 use runtime::Features;
-use testkit::session::{Run, scenario};
+use testkit::session::{PlayedSession, scenario};
 
 use crate::support::rules;
 
-async fn run(on: bool) -> Run {
+async fn run(on: bool) -> PlayedSession {
     let script = rules("  - answer: [say: \"The tests pass.\\n\\nNext: commit it\"]\n");
     let features = Features { prompt_suggestions: on, ..Features::default() };
     scenario().script(&script).features(features).prompt("go").run().await
 }
 
-fn suggested(run: &Run) -> Vec<&str> {
+fn suggested(run: &PlayedSession) -> Vec<&str> {
     let mut suggested = Vec::new();
     for envelope in run.events() {
         if let Event::PromptSuggested { text } = &envelope.entry.event {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use host::{Home, Owner};
+use host::{Home, ProcessIdentity};
 use protocol::{
     At, Body, Budget, Cost, Delivery, Entry, Event, Kind, ListName, MailId, Mode, Origin, PermissionMode, Rest,
     SessionId, TaskId, TaskSpec, Terms, Turn,
@@ -32,13 +32,13 @@ pub(crate) fn task(n: u128) -> TaskId {
 }
 
 /// This process, which is alive.
-pub(crate) fn me() -> Owner {
-    Owner::current().unwrap()
+pub(crate) fn me() -> ProcessIdentity {
+    ProcessIdentity::current().unwrap()
 }
 
 /// A process of another boot, which is not.
-pub(crate) fn dead() -> Owner {
-    Owner { boot: "an earlier boot".into(), pid: 1, started: 1 }
+pub(crate) fn dead() -> ProcessIdentity {
+    ProcessIdentity { boot: "an earlier boot".into(), pid: 1, started: 1 }
 }
 
 pub(crate) fn create(home: &Home, id: SessionId) -> Opened {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use host::{Expect, Stamp};
+use host::{ExpectedContent, FileStamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -68,7 +68,7 @@ enum Action {
 /// A file as it was before the patch.
 struct Before {
     bytes: Vec<u8>,
-    stamp: Stamp,
+    stamp: FileStamp,
     mode: u32,
 }
 
@@ -176,9 +176,9 @@ fn perform(steps: &[Step], cx: &Context) -> Result<(), ToolError> {
 fn make(step: &Step, cx: &Context) -> Result<(), ToolError> {
     let Step { place, action } = step;
     match action {
-        Action::Add(bytes) => place::write(cx, place, bytes, Expect::New),
+        Action::Add(bytes) => place::write(cx, place, bytes, ExpectedContent::New),
         Action::Arrive(bytes, mode) => place::write_with_mode(cx, place, bytes, *mode),
-        Action::Update(before, bytes) => place::write(cx, place, bytes, Expect::Unchanged(before.stamp)),
+        Action::Update(before, bytes) => place::write(cx, place, bytes, ExpectedContent::Unchanged(before.stamp)),
         Action::Remove(before) => place::remove(cx, place, before.stamp),
     }
 }
@@ -189,7 +189,9 @@ fn take_back(step: &Step, cx: &Context) -> Option<String> {
     // What was written left its stamp, what was removed none.
     let result = match (action, cx.stamps.seen(place.path())) {
         (Action::Add(_) | Action::Arrive(..), Some(ours)) => place::remove(cx, place, ours),
-        (Action::Update(before, _), Some(ours)) => place::write(cx, place, &before.bytes, Expect::Unchanged(ours)),
+        (Action::Update(before, _), Some(ours)) => {
+            place::write(cx, place, &before.bytes, ExpectedContent::Unchanged(ours))
+        }
         (Action::Remove(before), _) => place::write_with_mode(cx, place, &before.bytes, before.mode),
         (Action::Add(_) | Action::Arrive(..) | Action::Update(..), None) => Ok(()),
     };

@@ -1,6 +1,6 @@
 //! Makes a file.
 
-use host::Expect;
+use host::ExpectedContent;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -35,8 +35,8 @@ impl Typed for Create {
         place::blocking(cx, move |cx| {
             let place = place::resolve(cx, &args.path, Use::Edit)?;
             let (expect, verb) = match cx.stamps.seen(place.path()) {
-                Some(stamp) if place.exists() => (Expect::Unchanged(stamp), "replaced"),
-                Some(_) | None => (Expect::New, "created"),
+                Some(stamp) if place.exists() => (ExpectedContent::Unchanged(stamp), "replaced"),
+                Some(_) | None => (ExpectedContent::New, "created"),
             };
             place::write(cx, &place, args.content.as_bytes(), expect)?;
             let text = format!("{verb} {} ({} lines)", place::shown(cx, place.path()), args.content.lines().count());

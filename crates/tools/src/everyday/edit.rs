@@ -1,6 +1,6 @@
 //! Replaces text in a file.
 
-use host::Expect;
+use host::ExpectedContent;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -56,6 +56,6 @@ fn edit(args: &Args, cx: &Context) -> Result<Output, ToolError> {
     let which = if args.all { Which::All } else { Which::Only };
     let bytes = replace(&file.bytes, &args.old, &args.new, which, cx.limits.file)
         .map_err(|error| ToolError::Refused(format!("{shown}: {error}")))?;
-    place::write(cx, &place, &bytes, Expect::Unchanged(file.stamp))?;
+    place::write(cx, &place, &bytes, ExpectedContent::Unchanged(file.stamp))?;
     Ok(changed(cx, &format!("edited {shown}\n{}", snippet(&file.bytes, &bytes)), [place.path()]))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host::{Exit, ExitStatus, Kill, Process};
+use host::{ExitStatus, KillMode, Process, ProgramExit};
 use protocol::{Evidence, clip_middle};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -81,8 +81,8 @@ async fn run(args: &Args, cx: &Context) -> Result<Output, ToolError> {
     };
     let gone = match end {
         End::Exited(_) => Gone::Yes,
-        End::TimedOut(_) => kill(&mut process, &mut capture, Kill::Gentle).await,
-        End::Cancelled => kill(&mut process, &mut capture, Kill::Now).await,
+        End::TimedOut(_) => kill(&mut process, &mut capture, KillMode::Gentle).await,
+        End::Cancelled => kill(&mut process, &mut capture, KillMode::Now).await,
     };
     let text = capture.text(cx.limits.output.saturating_sub(NOTE));
     let cwd = cx.workspace.cwd();
@@ -106,7 +106,7 @@ enum Gone {
 }
 
 /// Ends a command and takes what it still says. Whatever is left after this is killed when the process is dropped.
-async fn kill(process: &mut Process, capture: &mut Capture, how: Kill) -> Gone {
+async fn kill(process: &mut Process, capture: &mut Capture, how: KillMode) -> Gone {
     process.kill(how);
     match tokio::time::timeout(DYING, follow(process, |bytes| capture.push(bytes))).await {
         Ok(Ok(_exit)) => Gone::Yes,
@@ -115,7 +115,7 @@ async fn kill(process: &mut Process, capture: &mut Capture, how: Kill) -> Gone {
 }
 
 enum End {
-    Exited(Exit),
+    Exited(ProgramExit),
     TimedOut(Duration),
     Cancelled,
 }
@@ -123,7 +123,7 @@ enum End {
 impl End {
     fn code(&self) -> Option<i32> {
         match self {
-            End::Exited(Exit { status: ExitStatus::Code(code), .. }) => Some(*code),
+            End::Exited(ProgramExit { status: ExitStatus::Code(code), .. }) => Some(*code),
             End::Exited(_) | End::TimedOut(_) | End::Cancelled => None,
         }
     }

@@ -6,24 +6,24 @@ use serde_json::Value;
 
 /// What is wrong with a body, and where.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::server) struct Wrong {
+pub(in crate::server) struct BodyProblem {
     path: Vec<String>,
     why: String,
 }
 
-impl Wrong {
-    pub(in crate::server) fn new(why: impl Into<String>) -> Wrong {
-        Wrong { path: Vec::new(), why: why.into() }
+impl BodyProblem {
+    pub(in crate::server) fn new(why: impl Into<String>) -> BodyProblem {
+        BodyProblem { path: Vec::new(), why: why.into() }
     }
 
     /// The same, further inside.
-    pub(super) fn within(mut self, name: impl ToString) -> Wrong {
+    pub(super) fn within(mut self, name: impl ToString) -> BodyProblem {
         self.path.insert(0, name.to_string());
         self
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for BodyProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.path.is_empty() {
             write!(f, "{}: ", self.path.join("."))?;
@@ -33,15 +33,15 @@ impl fmt::Display for Wrong {
 }
 
 /// A text that must be there.
-pub(super) fn text<'a>(from: &'a Value, key: &str) -> Result<&'a str, Wrong> {
-    from.get(key).ok_or_else(|| missing(key))?.as_str().ok_or_else(|| Wrong::new("must be a string").within(key))
+pub(super) fn text<'a>(from: &'a Value, key: &str) -> Result<&'a str, BodyProblem> {
+    from.get(key).ok_or_else(|| missing(key))?.as_str().ok_or_else(|| BodyProblem::new("must be a string").within(key))
 }
 
 /// A text that must be there and say something.
-pub(super) fn words<'a>(from: &'a Value, key: &str) -> Result<&'a str, Wrong> {
+pub(super) fn words<'a>(from: &'a Value, key: &str) -> Result<&'a str, BodyProblem> {
     let text = text(from, key)?;
     if text.trim().is_empty() {
-        return Err(Wrong::new("text must not be empty").within(key));
+        return Err(BodyProblem::new("text must not be empty").within(key));
     }
     Ok(text)
 }
@@ -50,11 +50,11 @@ pub(super) fn words<'a>(from: &'a Value, key: &str) -> Result<&'a str, Wrong> {
 pub(super) fn each<'a, T>(
     from: &'a Value,
     key: &str,
-    mut read: impl FnMut(&'a Value) -> Result<T, Wrong>,
-) -> Result<Vec<T>, Wrong> {
+    mut read: impl FnMut(&'a Value) -> Result<T, BodyProblem>,
+) -> Result<Vec<T>, BodyProblem> {
     let list = from.get(key).ok_or_else(|| missing(key))?;
-    let list = list.as_array().ok_or_else(|| Wrong::new("must be a list").within(key))?;
-    let one = |(at, value)| read(value).map_err(|wrong: Wrong| wrong.within(at).within(key));
+    let list = list.as_array().ok_or_else(|| BodyProblem::new("must be a list").within(key))?;
+    let one = |(at, value)| read(value).map_err(|wrong: BodyProblem| wrong.within(at).within(key));
     list.iter().enumerate().map(one).collect()
 }
 
@@ -62,14 +62,14 @@ pub(super) fn each<'a, T>(
 pub(super) fn each_if_given<'a, T>(
     from: &'a Value,
     key: &str,
-    read: impl FnMut(&'a Value) -> Result<T, Wrong>,
-) -> Result<Vec<T>, Wrong> {
+    read: impl FnMut(&'a Value) -> Result<T, BodyProblem>,
+) -> Result<Vec<T>, BodyProblem> {
     if from.get(key).is_none_or(Value::is_null) { Ok(Vec::new()) } else { each(from, key, read) }
 }
 
 /// A number from 1 that may be absent.
-pub(super) fn count(from: &Value, key: &str) -> Result<Option<u32>, Wrong> {
-    let wrong = || Wrong::new("must be a whole number from 1").within(key);
+pub(super) fn count(from: &Value, key: &str) -> Result<Option<u32>, BodyProblem> {
+    let wrong = || BodyProblem::new("must be a whole number from 1").within(key);
     match from.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
@@ -80,24 +80,24 @@ pub(super) fn count(from: &Value, key: &str) -> Result<Option<u32>, Wrong> {
 }
 
 /// Whether a switch is on; off when it is absent.
-pub(super) fn is_on(from: &Value, key: &str) -> Result<bool, Wrong> {
+pub(super) fn is_on(from: &Value, key: &str) -> Result<bool, BodyProblem> {
     match from.get(key) {
         None | Some(Value::Null) => Ok(false),
-        Some(value) => value.as_bool().ok_or_else(|| Wrong::new("must be true or false").within(key)),
+        Some(value) => value.as_bool().ok_or_else(|| BodyProblem::new("must be true or false").within(key)),
     }
 }
 
 /// An object that must be there.
-pub(super) fn object<'a>(from: &'a Value, key: &str) -> Result<&'a Value, Wrong> {
+pub(super) fn object<'a>(from: &'a Value, key: &str) -> Result<&'a Value, BodyProblem> {
     let value = from.get(key).ok_or_else(|| missing(key))?;
-    if value.is_object() { Ok(value) } else { Err(Wrong::new("must be an object").within(key)) }
+    if value.is_object() { Ok(value) } else { Err(BodyProblem::new("must be an object").within(key)) }
 }
 
 /// A name of a tool as every provider takes it.
-pub(super) fn tool_name<'a>(from: &'a Value, key: &str) -> Result<&'a str, Wrong> {
+pub(super) fn tool_name<'a>(from: &'a Value, key: &str) -> Result<&'a str, BodyProblem> {
     let name = text(from, key)?;
     if name.is_empty() || name.len() > 64 || !is_plain(name) {
-        return Err(Wrong::new(format!("`{name}` does not match ^[a-zA-Z0-9_-]{{1,64}}$")).within(key));
+        return Err(BodyProblem::new(format!("`{name}` does not match ^[a-zA-Z0-9_-]{{1,64}}$")).within(key));
     }
     Ok(name)
 }
@@ -108,10 +108,10 @@ pub(super) fn is_plain(text: &str) -> bool {
 }
 
 /// The mistake that something is of a kind nobody knows.
-pub(super) fn unknown(what: &str, word: &str) -> Wrong {
-    Wrong::new(format!("unknown {what} `{word}`"))
+pub(super) fn unknown(what: &str, word: &str) -> BodyProblem {
+    BodyProblem::new(format!("unknown {what} `{word}`"))
 }
 
-fn missing(key: &str) -> Wrong {
-    Wrong::new("field required").within(key)
+fn missing(key: &str) -> BodyProblem {
+    BodyProblem::new("field required").within(key)
 }

@@ -14,26 +14,26 @@ use protocol::{StopReason, Usage};
 use serde_json::Value;
 
 use super::http;
-use super::outlet::Frames;
-use super::trouble::Trouble;
-use field::Wrong;
+use super::outlet::SseFrames;
+use super::trouble::RequestRefusal;
+use field::BodyProblem;
 
 /// What a body asks for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ParsedRequest {
     /// The question itself.
     pub(super) request: Request,
     /// The model's name.
     pub(super) model: String,
     /// How it is to be answered.
-    pub(super) form: Form,
+    pub(super) form: AnswerForm,
     /// What only one wire knows.
     pub(super) extras: Extras,
 }
 
 /// How a request is to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum AnswerForm {
     /// As one JSON value.
     Whole,
     /// Event by event.
@@ -51,29 +51,29 @@ pub(super) struct Extras {
 
 /// How an answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ending {
+pub(super) struct AnswerEnd {
     pub(super) stop: StopReason,
     pub(super) usage: Usage,
 }
 
 /// Puts one answer into a wire's form.
-pub(super) trait Speech: Send {
+pub(super) trait AnswerEncoder: Send {
     /// What comes before the first word.
-    fn begin(&mut self, out: &mut Frames);
+    fn begin(&mut self, out: &mut SseFrames);
     /// One piece of the answer.
-    fn say(&mut self, delta: &Delta, out: &mut Frames);
+    fn say(&mut self, delta: &Delta, out: &mut SseFrames);
     /// What comes after the last word.
-    fn end(&mut self, ending: Ending, out: &mut Frames);
+    fn end(&mut self, ending: AnswerEnd, out: &mut SseFrames);
     /// What comes instead of the rest.
-    fn fail(&mut self, trouble: &Trouble, out: &mut Frames);
+    fn fail(&mut self, trouble: &RequestRefusal, out: &mut SseFrames);
     /// Everything that was said as one value.
-    fn whole(&self, ending: Ending) -> Value;
+    fn whole(&self, ending: AnswerEnd) -> Value;
 }
 
 /// Reads and checks a body.
-pub(super) fn read(wire: Wire, body: &[u8], attempt: u32) -> Result<Asked, Wrong> {
+pub(super) fn read(wire: Wire, body: &[u8], attempt: u32) -> Result<ParsedRequest, BodyProblem> {
     let body: Value =
-        serde_json::from_slice(body).map_err(|error| Wrong::new(format!("the body is no JSON: {error}")))?;
+        serde_json::from_slice(body).map_err(|error| BodyProblem::new(format!("the body is no JSON: {error}")))?;
     let mut asked = match wire {
         Wire::Anthropic => anthropic::read(&body),
         Wire::Responses => responses::read(&body),
@@ -85,12 +85,17 @@ pub(super) fn read(wire: Wire, body: &[u8], attempt: u32) -> Result<Asked, Wrong
 }
 
 /// The voice for an answer; `forecast` is how it will end, if it will.
-pub(super) fn speech(wire: Wire, asked: &Asked, number: u64, forecast: Option<Ending>) -> Box<dyn Speech> {
+pub(super) fn speech(
+    wire: Wire,
+    asked: &ParsedRequest,
+    number: u64,
+    forecast: Option<AnswerEnd>,
+) -> Box<dyn AnswerEncoder> {
     let model = asked.model.clone();
     match wire {
-        Wire::Anthropic => Box::new(anthropic::Voice::new(model, number, forecast)),
-        Wire::Responses => Box::new(responses::Voice::new(model, number, forecast, asked.extras)),
-        Wire::Chat => Box::new(chat::Voice::new(model, number, forecast, asked.extras)),
+        Wire::Anthropic => Box::new(anthropic::AnthropicEncoder::new(model, number, forecast)),
+        Wire::Responses => Box::new(responses::ResponsesEncoder::new(model, number, forecast, asked.extras)),
+        Wire::Chat => Box::new(chat::ChatEncoder::new(model, number, forecast, asked.extras)),
     }
 }
 
@@ -98,7 +103,7 @@ pub(super) fn speech(wire: Wire, asked: &Asked, number: u64, forecast: Option<En
 const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
 
 /// Checks the key. Compatible servers ask for none unless they were told one.
-pub(super) fn authorise(wire: Wire, request: &http::Request, key: Option<&str>) -> Result<(), Trouble> {
+pub(super) fn authorise(wire: Wire, request: &http::ReceivedRequest, key: Option<&str>) -> Result<(), RequestRefusal> {
     let bearer = || request.header("authorization")?.strip_prefix("Bearer ");
     let given = match wire {
         Wire::Anthropic => request.header("x-api-key").or_else(bearer),
@@ -109,11 +114,11 @@ pub(super) fn authorise(wire: Wire, request: &http::Request, key: Option<&str>) 
         (None, given) => given.is_some_and(|given| !given.is_empty()) || wire == Wire::Chat,
     };
     if !right {
-        return Err(Trouble::Auth("the key is missing or wrong".into()));
+        return Err(RequestRefusal::Auth("the key is missing or wrong".into()));
     }
     let version = request.header("anthropic-version").unwrap_or_default();
     if wire == Wire::Anthropic && !VERSIONS.contains(&version) {
-        return Err(Trouble::Invalid(format!("anthropic-version: unknown version `{version}`")));
+        return Err(RequestRefusal::Invalid(format!("anthropic-version: unknown version `{version}`")));
     }
     Ok(())
 }

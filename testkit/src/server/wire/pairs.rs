@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use model::{Message, Request};
 use protocol::{Block, CallId};
 
-use super::field::Wrong;
+use super::field::BodyProblem;
 
 /// Checks the calls and answers of a conversation.
-pub(super) fn check(request: &Request) -> Result<(), Wrong> {
+pub(super) fn check(request: &Request) -> Result<(), BodyProblem> {
     let mut ever = BTreeSet::new();
     let mut open: Vec<&CallId> = Vec::new();
     for message in request.messages.iter() {
@@ -16,7 +16,9 @@ pub(super) fn check(request: &Request) -> Result<(), Wrong> {
             Message::Answers { answers } => {
                 for (call, _) in answers {
                     let Some(at) = open.iter().position(|open| *open == call) else {
-                        return Err(Wrong::new(format!("the answer to `{call}` has no call in the message before it")));
+                        return Err(BodyProblem::new(format!(
+                            "the answer to `{call}` has no call in the message before it"
+                        )));
                     };
                     open.remove(at);
                 }
@@ -26,7 +28,7 @@ pub(super) fn check(request: &Request) -> Result<(), Wrong> {
                 none_open(&open)?;
                 for call in content.iter().filter_map(call_id) {
                     if !ever.insert(call) {
-                        return Err(Wrong::new(format!("the call id `{call}` is used twice")));
+                        return Err(BodyProblem::new(format!("the call id `{call}` is used twice")));
                     }
                     open.push(call);
                 }
@@ -35,14 +37,14 @@ pub(super) fn check(request: &Request) -> Result<(), Wrong> {
     }
     none_open(&open)?;
     if !ever.is_empty() && request.tools.is_empty() {
-        return Err(Wrong::new("field required, since messages contain tool calls").within("tools"));
+        return Err(BodyProblem::new("field required, since messages contain tool calls").within("tools"));
     }
     Ok(())
 }
 
-fn none_open(open: &[&CallId]) -> Result<(), Wrong> {
+fn none_open(open: &[&CallId]) -> Result<(), BodyProblem> {
     match open.first() {
-        Some(call) => Err(Wrong::new(format!("the call `{call}` has no answer in the message after it"))),
+        Some(call) => Err(BodyProblem::new(format!("the call `{call}` has no answer in the message after it"))),
         None => Ok(()),
     }
 }

@@ -5,11 +5,11 @@ use model::{Calls, Message, Part, Request, ToolSpec};
 use protocol::{Answer, AnswerStatus, Block, CallId, Image};
 use serde_json::Value;
 
-use super::field::{self, Wrong};
+use super::field::{self, BodyProblem};
 
 /// What a body says of the conversation.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct ConversationQuestion {
     pub(super) system: String,
     pub(super) messages: Vec<Message>,
     pub(super) tools: Vec<ToolSpec>,
@@ -17,8 +17,8 @@ pub(super) struct Question {
     pub(super) max_output: Option<u32>,
 }
 
-impl From<Question> for Request {
-    fn from(Question { system, messages, tools, calls, max_output }: Question) -> Request {
+impl From<ConversationQuestion> for Request {
+    fn from(ConversationQuestion { system, messages, tools, calls, max_output }: ConversationQuestion) -> Request {
         let spoken = messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
         Request {
             agent: "main".into(),
@@ -69,32 +69,32 @@ pub(super) fn push_line(system: &mut String, more: &str) {
 }
 
 /// A picture out of a `data:` address.
-pub(super) fn picture(address: &str) -> Result<Part, Wrong> {
-    let wrong = || Wrong::new("only data:image/…;base64,… addresses are served");
+pub(super) fn picture(address: &str) -> Result<Part, BodyProblem> {
+    let wrong = || BodyProblem::new("only data:image/…;base64,… addresses are served");
     let (media, data) = address.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")).ok_or_else(wrong)?;
     image(media, data)
 }
 
 /// A picture of a known kind.
-pub(super) fn image(media: &str, data: &str) -> Result<Part, Wrong> {
+pub(super) fn image(media: &str, data: &str) -> Result<Part, BodyProblem> {
     if !["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&media) {
-        return Err(Wrong::new(format!("unknown media type `{media}`")));
+        return Err(BodyProblem::new(format!("unknown media type `{media}`")));
     }
     if data.is_empty() {
-        return Err(Wrong::new("the picture is empty"));
+        return Err(BodyProblem::new("the picture is empty"));
     }
     Ok(Part::Image(Image { media: media.into(), data: data.into() }))
 }
 
 /// A function as OpenAI's wires describe it.
-pub(super) fn function(function: &Value) -> Result<ToolSpec, Wrong> {
+pub(super) fn function(function: &Value) -> Result<ToolSpec, BodyProblem> {
     let about = function.get("description").and_then(Value::as_str).unwrap_or_default().into();
     let schema = field::object(function, "parameters")?.clone();
     Ok(ToolSpec { name: field::tool_name(function, "name")?.into(), about, schema })
 }
 
 /// Whether tools may be called, as OpenAI's wires say it.
-pub(super) fn choice(body: &Value) -> Result<Calls, Wrong> {
+pub(super) fn choice(body: &Value) -> Result<Calls, BodyProblem> {
     match body.get("tool_choice") {
         None | Some(Value::Object(_)) => Ok(Calls::Allowed),
         Some(_) => match field::text(body, "tool_choice")? {

@@ -10,14 +10,14 @@ use anyhow::{Context, Result};
 const PEAK: &str = "VmHWM:";
 
 /// A program in front of a door. It becomes the door, and a shell beside it notes how much memory the door had.
-pub(super) struct Door {
+pub(super) struct AdapterProgram {
     program: PathBuf,
     notes: PathBuf,
 }
 
-impl Door {
+impl AdapterProgram {
     /// Puts a program in front of `door`.
-    pub(super) fn wrap(door: &Path, folder: &Path) -> Result<Door> {
+    pub(super) fn wrap(door: &Path, folder: &Path) -> Result<AdapterProgram> {
         let (program, notes) = (folder.join("door"), folder.join("door-memory"));
         // The process keeps its number when it becomes the door; who looks ends with it.
         let script = format!(
@@ -28,7 +28,7 @@ impl Door {
         fs::write(&program, script).with_context(|| format!("cannot write {}", program.display()))?;
         fs::set_permissions(&program, Permissions::from_mode(0o755)).context("cannot make it a program")?;
         fs::write(&notes, format!("{PEAK} 0 kB")).context("cannot write notes")?;
-        Ok(Door { program, notes })
+        Ok(AdapterProgram { program, notes })
     }
 
     /// What an SDK starts.

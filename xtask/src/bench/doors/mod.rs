@@ -10,8 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use self::door::Door;
-use super::Ground;
+use self::door::AdapterProgram;
+use super::BenchFolder;
 use crate::run::target_dir;
 use crate::{run, sdks};
 
@@ -55,7 +55,7 @@ const SDKS: [Sdk; 4] = [
 ];
 
 /// Measures and prints.
-pub(super) fn bench(ground: &Ground) -> Result<()> {
+pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     let place = sdks::install()?;
     let programs = ground.folder.join("programs");
     fs::create_dir_all(&programs).with_context(|| format!("cannot make {}", programs.display()))?;
@@ -65,7 +65,7 @@ pub(super) fn bench(ground: &Ground) -> Result<()> {
     println!("| through | first words | with nothing behind | more | peak memory |\n|---|---:|---:|---:|---:|");
     let mut missed = Vec::new();
     for sdk in &SDKS {
-        let bench = Bench { ground, place: &place, program: programs.join(sdk.file) };
+        let bench = AdapterBench { ground, place: &place, program: programs.join(sdk.file) };
         fs::write(&bench.program, sdk.program).with_context(|| format!("cannot write {}", sdk.file))?;
         let (real, empty) = bench.both(&programs.join(sdk.door), &floor)?;
         let more = real.millis - empty.millis;
@@ -85,20 +85,20 @@ pub(super) fn bench(ground: &Ground) -> Result<()> {
 }
 
 /// What was measured.
-struct Figures {
+struct AdapterFigures {
     millis: f64,
     mebibytes: f64,
 }
 
-struct Bench<'a> {
-    ground: &'a Ground,
+struct AdapterBench<'a> {
+    ground: &'a BenchFolder,
     place: &'a Path,
     program: PathBuf,
 }
 
-impl Bench<'_> {
+impl AdapterBench<'_> {
     /// Both in turns, so that whatever else the machine does concerns both.
-    fn both(&self, real: &Path, empty: &Path) -> Result<(Figures, Figures)> {
+    fn both(&self, real: &Path, empty: &Path) -> Result<(AdapterFigures, AdapterFigures)> {
         let (mut reals, mut empties) = (Vec::new(), Vec::new());
         for _ in 0..RUNS {
             reals.push(self.once(real)?);
@@ -107,8 +107,8 @@ impl Bench<'_> {
         Ok((median(reals)?, median(empties)?))
     }
 
-    fn once(&self, door: &Path) -> Result<Figures> {
-        let door = Door::wrap(door, &self.ground.folder)?;
+    fn once(&self, door: &Path) -> Result<AdapterFigures> {
+        let door = AdapterProgram::wrap(door, &self.ground.folder)?;
         let is_python = self.program.extension().is_some_and(|ending| ending == "py");
         let program = if is_python { self.place.join("python/bin/python") } else { "node".into() };
         let model = self.ground.folder.join("one-turn.yaml");
@@ -119,15 +119,15 @@ impl Bench<'_> {
         let said = run::output(&mut command)?;
         let first = said.lines().next().context("the program was not answered")?;
         let millis = first.trim().parse().with_context(|| format!("the program said: {first}"))?;
-        Ok(Figures { millis, mebibytes: door.peak_kib()? as f64 / 1024.0 })
+        Ok(AdapterFigures { millis, mebibytes: door.peak_kib()? as f64 / 1024.0 })
     }
 }
 
-fn median(samples: Vec<Figures>) -> Result<Figures> {
+fn median(samples: Vec<AdapterFigures>) -> Result<AdapterFigures> {
     let middle = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
         values.get(values.len() / 2).copied().context("no runs")
     };
     let mebibytes = middle(samples.iter().map(|sample| sample.mebibytes).collect())?;
-    Ok(Figures { millis: middle(samples.iter().map(|sample| sample.millis).collect())?, mebibytes })
+    Ok(AdapterFigures { millis: middle(samples.iter().map(|sample| sample.millis).collect())?, mebibytes })
 }

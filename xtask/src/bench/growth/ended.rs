@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Stage, home, prompt, script};
+use super::{GrowthBench, home, prompt, script};
 
 /// How many agents the sessions have.
 const AGENTS: [usize; 3] = [250, 1_000, 4_000];
@@ -10,7 +10,7 @@ const AGENTS: [usize; 3] = [250, 1_000, 4_000];
 const CONFIG: &str = "[limits]\ntotal = 8192\n";
 
 /// Measures and prints.
-pub(super) fn bench(stage: &Stage<'_>) -> Result<()> {
+pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
     println!("Agents that have ended, one started by each turn of the root, with what the root was told of it:\n");
     println!("| agents | peak memory | memory for each agent more |");
     println!("|---:|---:|---:|");

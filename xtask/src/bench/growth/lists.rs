@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Stage, answer, home, script};
+use super::{GrowthBench, answer, home, script};
 use crate::measure::measure;
 
 /// How many sessions the homes have.
@@ -22,7 +22,7 @@ const RUNS: usize = 3;
 const SCRIPT: &str = "version: 1\nrules:\n  - answer: [ { say: Done. } ]\n";
 
 /// Measures and prints.
-pub(super) fn bench(stage: &Stage<'_>) -> Result<()> {
+pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
     println!("Lists of homes with many sessions, wall time (CPU):\n");
     println!("| sessions | `sessions` | `cost` | `tasks --all` | `tasks show ID` |");
     println!("|---:|---:|---:|---:|---:|");
@@ -43,7 +43,7 @@ pub(super) fn bench(stage: &Stage<'_>) -> Result<()> {
 }
 
 /// A home with so many sessions, and a task of one that has no copies.
-fn filled(stage: &Stage<'_>, sessions: usize) -> Result<(PathBuf, String)> {
+fn filled(stage: &GrowthBench<'_>, sessions: usize) -> Result<(PathBuf, String)> {
     let home = home(stage, &format!("lists-{sessions}"), "")?;
     let model = script(stage, "lists.yaml", SCRIPT)?;
     answer(stage, &home, &model)?;

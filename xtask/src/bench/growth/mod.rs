@@ -16,13 +16,13 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Ground, checkouts, watchers};
-use crate::measure::{Figures, measure};
+use super::{BenchFolder, checkouts, watchers};
+use crate::measure::{RunFigures, measure};
 use crate::run;
 
 /// Measures and prints, one table for each part.
-pub(super) fn bench(ground: &Ground) -> Result<()> {
-    let stage = Stage::new(ground)?;
+pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
+    let stage = GrowthBench::new(ground)?;
     turns::bench(&stage)?;
     lists::bench(&stage)?;
     results::bench(&stage)?;
@@ -37,30 +37,30 @@ const MEMORY: &str = "/dev/shm";
 
 /// The ground, with homes that are in memory where that is to be had: a disk that others use too would hide what Bosun
 /// takes.
-struct Stage<'a> {
-    ground: &'a Ground,
+struct GrowthBench<'a> {
+    ground: &'a BenchFolder,
     homes: PathBuf,
 }
 
-impl<'a> Stage<'a> {
-    fn new(ground: &'a Ground) -> Result<Stage<'a>> {
+impl<'a> GrowthBench<'a> {
+    fn new(ground: &'a BenchFolder) -> Result<GrowthBench<'a>> {
         let own = format!("bosun-bench-{}", std::process::id());
         let memory = Path::new(MEMORY).join(&own);
         let homes = if fs::create_dir(&memory).is_ok() { memory } else { ground.folder.join(own) };
         fs::create_dir_all(&homes).context("cannot make a folder for homes")?;
-        Ok(Stage { ground, homes })
+        Ok(GrowthBench { ground, homes })
     }
 }
 
-impl Deref for Stage<'_> {
-    type Target = Ground;
+impl Deref for GrowthBench<'_> {
+    type Target = BenchFolder;
 
-    fn deref(&self) -> &Ground {
+    fn deref(&self) -> &BenchFolder {
         self.ground
     }
 }
 
-impl Drop for Stage<'_> {
+impl Drop for GrowthBench<'_> {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.homes) {
             eprintln!("{} stays: {error}", self.homes.display());
@@ -69,7 +69,7 @@ impl Drop for Stage<'_> {
 }
 
 /// A home of its own for one part, with these settings.
-fn home(stage: &Stage<'_>, name: &str, config: &str) -> Result<PathBuf> {
+fn home(stage: &GrowthBench<'_>, name: &str, config: &str) -> Result<PathBuf> {
     let home = stage.homes.join(name);
     fs::create_dir_all(&home).context("cannot make a home")?;
     fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).context("cannot make a home private")?;
@@ -78,20 +78,20 @@ fn home(stage: &Stage<'_>, name: &str, config: &str) -> Result<PathBuf> {
 }
 
 /// Writes a script and gives the model that plays it.
-fn script(stage: &Stage<'_>, name: &str, text: &str) -> Result<String> {
+fn script(stage: &GrowthBench<'_>, name: &str, text: &str) -> Result<String> {
     fs::write(stage.folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
     Ok(format!("script/{name}"))
 }
 
 /// What a prompt that a script answers takes.
-fn prompt(stage: &Stage<'_>, home: &Path, model: &str, runs: usize) -> Result<Figures> {
+fn prompt(stage: &GrowthBench<'_>, home: &Path, model: &str, runs: usize) -> Result<RunFigures> {
     let folder = stage.folder();
     let command = [&stage.binary, "-p", "go", "--quiet", "--allow-all", "-C", &folder, "--model", model];
     measure(&command, home, &[], runs)
 }
 
 /// What the same prints as JSON.
-fn answer(stage: &Stage<'_>, home: &Path, model: &str) -> Result<Value> {
+fn answer(stage: &GrowthBench<'_>, home: &Path, model: &str) -> Result<Value> {
     let folder = stage.folder();
     let mut command = Command::new(&stage.binary);
     command.args(["-p", "go", "--quiet", "--allow-all", "--output-format", "json", "-C", &folder, "--model", model]);

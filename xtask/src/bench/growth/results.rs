@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
 
-use super::{Stage, answer, home, script};
+use super::{GrowthBench, answer, home, script};
 
 /// How many agents the root starts.
 const AGENTS: [usize; 2] = [100, 400];
@@ -13,7 +13,7 @@ const AGENTS: [usize; 2] = [100, 400];
 const CONFIG: &str = "[limits]\nlive = 1\ntotal = 4096\n";
 
 /// Measures and prints.
-pub(super) fn bench(stage: &Stage<'_>) -> Result<()> {
+pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
     println!("Background agents that end one after the other:\n");
     println!("| agents | turns of all | input tokens of all |");
     println!("|---:|---:|---:|");

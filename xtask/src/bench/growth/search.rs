@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::{Stage, home, prompt, script};
-use crate::measure::{Figures, measure};
+use super::{GrowthBench, home, prompt, script};
+use crate::measure::{RunFigures, measure};
 
 /// Folders of the tree, and files in each.
 const FOLDERS: usize = 200;
@@ -23,7 +23,7 @@ const PATTERN: &str = "needle_[0-9]+";
 const RUNS: usize = 5;
 
 /// Measures and prints.
-pub(super) fn bench(stage: &Stage<'_>) -> Result<()> {
+pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
     let tree = stage.folder.join("tree");
     plant(&tree)?;
     let home = home(stage, "search", "")?;
@@ -32,7 +32,7 @@ pub(super) fn bench(stage: &Stage<'_>) -> Result<()> {
     let searching = script(stage, "search.yaml", &text(Some(&input)))?;
     let idle = prompt(stage, &home, &script(stage, "no-search.yaml", &text(None))?, RUNS)?;
     let whole = prompt(stage, &home, &searching, RUNS)?;
-    let own = Figures {
+    let own = RunFigures {
         wall: whole.wall.saturating_sub(idle.wall),
         cpu: whole.cpu.saturating_sub(idle.cpu),
         peak_kib: whole.peak_kib,
@@ -51,7 +51,7 @@ pub(super) fn bench(stage: &Stage<'_>) -> Result<()> {
     Ok(())
 }
 
-fn row(what: &str, Figures { wall, cpu, .. }: Figures) {
+fn row(what: &str, RunFigures { wall, cpu, .. }: RunFigures) {
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     println!("| {what} | {:.1} ms | {:.1} ms |", millis(wall), millis(cpu));
 }

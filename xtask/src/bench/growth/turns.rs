@@ -3,13 +3,13 @@
 
 use anyhow::Result;
 
-use super::{Stage, exponent, home, prompt, script};
+use super::{GrowthBench, exponent, home, prompt, script};
 
 /// Turns of the sessions.
 const TURNS: [usize; 3] = [1_000, 10_000, 40_000];
 
 /// Measures and prints.
-pub(super) fn bench(stage: &Stage<'_>) -> Result<()> {
+pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
     let home = home(stage, "turns", "")?;
     let start = prompt(stage, &home, &script(stage, "turns-0.yaml", &text(0, ""))?, 5)?;
     println!("\nTurns with one call each, without the start of the program:\n");

@@ -1,6 +1,6 @@
 //! Random logs: whatever lines sum up, they sum up to what the log's turns came to.
 
-use host::{Home, Owner};
+use host::{Home, ProcessIdentity};
 use proptest::prelude::*;
 use protocol::{At, Cost, Entry, Event, Kind, ModelFault, Price, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage};
 use store::{Batch, Reader, SessionFile};
@@ -92,7 +92,7 @@ proptest! {
     fn n11_every_grouping_adds_up_to_the_recorded_turns(tries in tries()) {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().join("home")).unwrap();
-        let owner = Owner { boot: "an earlier boot".into(), pid: 1, started: 1 };
+        let owner = ProcessIdentity { boot: "an earlier boot".into(), pid: 1, started: 1 };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (mut all, mut spendings) = (Vec::new(), Vec::new());
         for number in 0..2 {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use protocol::{Envelope, Event, Kind, Outcome, TaskId, TaskSpec};
-use testkit::binary::{PATIENCE, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, within};
 
 use crate::stage;
 
@@ -16,7 +16,7 @@ fn always_five() -> String {
     )
 }
 
-fn limited(limits: &str) -> Stage {
+fn limited(limits: &str) -> BinaryFixture {
     let stage = stage();
     fs::create_dir(stage.home()).unwrap();
     fs::write(stage.home().join("config.toml"), format!("[limits]\n{limits}\n")).unwrap();
@@ -45,7 +45,7 @@ fn deepest(log: &[Envelope]) -> usize {
 }
 
 /// Runs to the end, with a death in between if one is ordered.
-fn run(stage: &Stage, death: Option<&str>) -> Vec<Envelope> {
+fn run(stage: &BinaryFixture, death: Option<&str>) -> Vec<Envelope> {
     stage.script(&always_five());
     let ended = match death {
         Some(fault) => {

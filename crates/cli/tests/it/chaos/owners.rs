@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use host::{Home, Owner};
+use host::{Home, ProcessIdentity};
 use protocol::{At, Envelope, Event, SessionId};
 use store::SessionFile;
-use testkit::binary::{PATIENCE, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, within};
 
 use crate::crowds::at_once;
 use crate::stage;
@@ -26,7 +26,7 @@ rules:
 ";
 
 /// A session whose owner died at work.
-fn orphaned() -> (Stage, String) {
+fn orphaned() -> (BinaryFixture, String) {
     let stage = stage();
     stage.script(WORK).prompt("go").env("BOSUN_FAULT", "after-commit:callAnswered:2").unheard().run().expect_killed();
     let id = stage.newest();
@@ -38,7 +38,7 @@ fn adoptions(log: &[Envelope]) -> usize {
 }
 
 #[track_caller]
-fn check_done_once(stage: &Stage) {
+fn check_done_once(stage: &BinaryFixture) {
     let witness = fs::read_to_string(stage.path("witness")).unwrap();
     let mut lines: Vec<&str> = witness.lines().collect();
     lines.sort_unstable();
@@ -65,7 +65,7 @@ fn r5_of_many_who_adopt_one_session_exactly_one_does() {
 }
 
 /// Makes somebody the session's owner who may or may not be alive.
-fn own(stage: &Stage, id: &str, owner: &Owner) {
+fn own(stage: &BinaryFixture, id: &str, owner: &ProcessIdentity) {
     let home = Home::open(stage.home()).unwrap();
     let id: SessionId = id.parse().unwrap();
     // Dropped without a release, it stays the owner.
@@ -75,8 +75,8 @@ fn own(stage: &Stage, id: &str, owner: &Owner) {
 #[test]
 fn r5_a_process_with_the_number_of_a_dead_owner_is_not_taken_for_it() {
     let (stage, id) = orphaned();
-    let alive = Owner::current().unwrap();
-    own(&stage, &id, &Owner { started: alive.started + 1, ..alive });
+    let alive = ProcessIdentity::current().unwrap();
+    own(&stage, &id, &ProcessIdentity { started: alive.started + 1, ..alive });
     assert_eq!(stage.bosun(["--resume", &id, "--allow-all"]).run().expect(0).stdout, "All done.\n");
     check_done_once(&stage);
 }
@@ -84,14 +84,14 @@ fn r5_a_process_with_the_number_of_a_dead_owner_is_not_taken_for_it() {
 #[test]
 fn r5_an_owner_of_another_boot_is_dead() {
     let (stage, id) = orphaned();
-    own(&stage, &id, &Owner { boot: "another".into(), ..Owner::current().unwrap() });
+    own(&stage, &id, &ProcessIdentity { boot: "another".into(), ..ProcessIdentity::current().unwrap() });
     assert_eq!(stage.bosun(["--resume", &id, "--allow-all"]).run().expect(0).stdout, "All done.\n");
 }
 
 #[test]
 fn r5_a_living_owner_is_not_robbed() {
     let (stage, id) = orphaned();
-    own(&stage, &id, &Owner::current().unwrap());
+    own(&stage, &id, &ProcessIdentity::current().unwrap());
     let before = stage.log(&id);
     let refused = stage.bosun(["--resume", &id, "--allow-all"]).run();
     assert_ne!(refused.code(), Some(0));

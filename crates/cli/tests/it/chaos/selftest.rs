@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use crate::{BOSUN, stage};
 
 /// Runs the self-test, which must find nothing.
 #[track_caller]
-fn passes(stage: &Stage, options: &[&str]) -> Value {
+fn passes(stage: &BinaryFixture, options: &[&str]) -> Value {
     let ended = stage.bosun(["selftest", "--chaos", "--json"]).args(options).run().expect(0);
     let told = ended.json();
     assert_eq!(told["ok"], true, "{}", ended.stderr);
@@ -71,7 +71,7 @@ fn r5_a_kill_before_or_after_any_kind_of_event_loses_nothing() {
 
 #[test]
 fn an_ordinary_user_can_run_the_self_test() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     let ended = stage.bosun(["selftest", "--chaos", "--runs", "1", "--agents", "10", "--seed", "3"]).run().expect(0);
     assert!(ended.stdout.ends_with("nothing was lost or done twice.\n"), "{}", ended.stdout);
     assert!(ended.stderr.contains("ok  seed 3"), "{}", ended.stderr);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use host::{Clock, Home, SystemClock};
 use protocol::api::{Command, CommandFate, Method, SendParams, StopTaskParams};
 use protocol::{Cancel, Delivery, Envelope, Event, Kind, SessionId, TaskId};
-use testkit::binary::{Invocation, Signal, Stage};
+use testkit::binary::{BinaryFixture, BinaryInvocation, ProcessSignal};
 use testkit::chaos::{check_mail, letters};
 
 use crate::stage;
@@ -52,7 +52,7 @@ rules:
 }
 
 struct Storm {
-    stage: Stage,
+    stage: BinaryFixture,
     home: Home,
     id: SessionId,
     /// What was posted to whom, in order.
@@ -81,7 +81,7 @@ impl Storm {
         self.log().iter().filter_map(made).collect()
     }
 
-    fn resume(&self) -> Invocation {
+    fn resume(&self) -> BinaryInvocation {
         self.stage.bosun(["--resume", &self.id.to_string(), "--allow-all"])
     }
 
@@ -186,7 +186,7 @@ fn r5_ten_thousand_messages_over_twenty_kills_are_each_read_once_and_in_order() 
             stopped.push(task);
         }
         thread::sleep(Duration::from_millis(storm.roll(500)));
-        running.signal(Signal::Kill);
+        running.signal(ProcessSignal::Kill);
         running.wait();
     }
     for _ in 0..20 {

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use host::{Home, Owner};
+use host::{Home, ProcessIdentity};
 use protocol::api::{Command, DecideParams};
 use protocol::{Ask, AskId, At, CallId, Decision, Entry, Event, SessionId, Subject};
 use serde_json::{Value, json};
-use testkit::binary::{Ended, PATIENCE, Running, Signal, Stage, within};
+use testkit::binary::{BinaryExit, BinaryFixture, PATIENCE, ProcessSignal, RunningBinary, within};
 
 use crate::scripts::HELLO;
 use crate::{BOSUN, stage};
@@ -21,19 +21,19 @@ fn calls(count: usize) -> String {
     )
 }
 
-fn approvals(stage: &Stage, args: &[&str]) -> Ended {
+fn approvals(stage: &BinaryFixture, args: &[&str]) -> BinaryExit {
     stage.bosun(["approvals"].iter().chain(args)).run()
 }
 
 /// What waits, as JSON.
 #[track_caller]
-fn waiting(stage: &Stage) -> Vec<Value> {
+fn waiting(stage: &BinaryFixture) -> Vec<Value> {
     approvals(stage, &["--json"]).expect(0).json().as_array().unwrap().clone()
 }
 
 /// A run in which so many calls wait for a minute.
 #[track_caller]
-fn asking(stage: &Stage, count: usize) -> Running {
+fn asking(stage: &BinaryFixture, count: usize) -> RunningBinary {
     let running = stage.script(&calls(count)).bosun(["-p", "go", "--ask-wait", "1m"]).start();
     within(PATIENCE, "the asks", || waiting(stage).len() == count);
     running
@@ -43,7 +43,7 @@ fn id(row: &Value) -> &str {
     row["id"].as_str().unwrap()
 }
 
-fn witness(stage: &Stage) -> String {
+fn witness(stage: &BinaryFixture) -> String {
     fs::read_to_string(stage.path("witness")).unwrap_or_default()
 }
 
@@ -90,7 +90,7 @@ fn a_call_is_listed_shown_and_allowed_while_its_session_runs() {
 fn twenty_asks_outlive_a_kill_and_one_decision_releases_one_call() {
     let stage = stage();
     let mut running = asking(&stage, 20);
-    running.signal(Signal::Kill);
+    running.signal(ProcessSignal::Kill);
     running.wait().expect_killed();
     let asks = waiting(&stage);
     assert_eq!(asks.len(), 20);
@@ -127,10 +127,10 @@ fn a_process_that_sleeps_takes_no_decision_and_that_is_said() {
     let stage = stage();
     let mut running = asking(&stage, 1);
     let ask = waiting(&stage).remove(0);
-    running.signal(Signal::Stop);
+    running.signal(ProcessSignal::Stop);
     let asleep = format!("process {} runs the session and does not answer", running.pid());
     approvals(&stage, &["allow", id(&ask)]).expect(1).says(&[&asleep]);
-    running.signal(Signal::Continue);
+    running.signal(ProcessSignal::Continue);
     approvals(&stage, &["allow", id(&ask)]).expect(0);
     running.wait().expect(0);
     assert_eq!(witness(&stage), "0\n");
@@ -189,7 +189,7 @@ fn a_call_cannot_hide_what_it_would_do() {
 
 #[test]
 fn a_full_disk_is_told_and_a_decision_after_it_is_kept() {
-    let Some(stage) = Stage::on_small_disk(BOSUN, 1024) else {
+    let Some(stage) = BinaryFixture::on_small_disk(BOSUN, 1024) else {
         return println!("skipped: only root can mount a small disk");
     };
     let running = asking(&stage, 1);
@@ -206,7 +206,7 @@ fn a_full_disk_is_told_and_a_decision_after_it_is_kept() {
 }
 
 /// Leaves a question open in a session that nobody runs, as a process does that is told to end.
-fn leave_question(stage: &Stage) -> SessionId {
+fn leave_question(stage: &BinaryFixture) -> SessionId {
     stage.script(HELLO).prompt("go").run().expect(0);
     let id: SessionId = stage.newest().parse().unwrap();
     let home = Home::open(stage.home()).unwrap();
@@ -214,7 +214,7 @@ fn leave_question(stage: &Stage) -> SessionId {
     let subject = Subject::Question { question: "Which one?".into(), choices: vec!["left".into(), "right".into()] };
     let ask = Ask { id: AskId("81d2".repeat(8)), call: CallId("c".into()), subject, until_at: None };
     let asked = Entry { task: root, at: At(1), event: Event::Asked(ask) };
-    let opened = store::SessionFile::adopt(&home, id, &Owner::current().unwrap(), At(1)).unwrap();
+    let opened = store::SessionFile::adopt(&home, id, &ProcessIdentity::current().unwrap(), At(1)).unwrap();
     let batch = store::Batch { entries: vec![asked], applied_commands: Vec::new() };
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(opened.writer.commit(batch)).unwrap();
     opened.writer.release().unwrap();

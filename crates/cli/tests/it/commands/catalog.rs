@@ -6,12 +6,12 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use crate::scripts::HELLO;
 use crate::{BOSUN, stage};
 
-fn write(stage: &Stage, file: &str, text: &str) {
+fn write(stage: &BinaryFixture, file: &str, text: &str) {
     let path = stage.path(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
@@ -283,7 +283,7 @@ rules:
 
 #[test]
 fn a3_what_may_not_be_read_is_told() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     stage.bosun(["catalog", "list"]).run().expect(0);
     let folder = stage.home().join("agents");
     fs::create_dir_all(folder.join("closed")).unwrap();

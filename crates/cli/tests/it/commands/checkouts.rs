@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use crate::{BOSUN, stage};
 
@@ -25,14 +25,14 @@ rules:
 ";
 
 #[expect(clippy::disallowed_methods, reason = "a repository to work in is made beside the program")]
-fn git(stage: &Stage, args: &[&str]) -> String {
+fn git(stage: &BinaryFixture, args: &[&str]) -> String {
     let done = Command::new("git").current_dir(stage.folder()).args(args).output().unwrap();
     assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).unwrap().trim().to_owned()
 }
 
 /// A stage whose folder is a repository, after an agent has worked in a checkout of it.
-fn made() -> Stage {
+fn made() -> BinaryFixture {
     let stage = stage();
     fs::write(stage.path("a.txt"), "one\n").unwrap();
     git(&stage, &["init", "-q", "-b", "main"]);
@@ -43,7 +43,7 @@ fn made() -> Stage {
     stage
 }
 
-fn rows(stage: &Stage) -> Vec<Value> {
+fn rows(stage: &BinaryFixture) -> Vec<Value> {
     stage.bosun(["checkouts", "--json"]).run().expect(0).json().as_array().unwrap().clone()
 }
 
@@ -83,8 +83,8 @@ fn a8_gc_removes_checkouts_of_removed_sessions_and_their_work_stays() {
 }
 
 /// An ordinary user's stage, after a worker did this to its checkout.
-fn done_by_ordinary_user(command: &str) -> Stage {
-    let stage = Stage::of_ordinary_user(BOSUN);
+fn done_by_ordinary_user(command: &str) -> BinaryFixture {
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     let git = |args: &str| {
         let script = format!(
             "version: 1\nrules:\n  - when: {{ turn: 1 }}\n    answer: [call: {{ tool: shell, input: {{ command: '{args}' }} }}]\n  - answer: [say: '${{answer}}']\n"

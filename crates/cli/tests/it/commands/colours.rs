@@ -1,12 +1,12 @@
 //! Lists on a terminal have colour, which only repeats what their words say.
 
-use testkit::binary::{Stage, Tmux};
+use testkit::binary::{BinaryFixture, Tmux};
 
 use crate::scripts::HELLO;
 use crate::stage;
 
 /// What a list looks like on a terminal, with the codes for colour.
-fn on_terminal(stage: &Stage, list: &str, word: &str, no_colour: bool) -> String {
+fn on_terminal(stage: &BinaryFixture, list: &str, word: &str, no_colour: bool) -> String {
     let invocation = stage.bosun([list]);
     let invocation = if no_colour { invocation.env("NO_COLOR", "1") } else { invocation };
     let tmux = Tmux::start(&invocation, 120, 60);

@@ -1,7 +1,7 @@
 //! What was spent, summed up from the sessions' own rows.
 
 use serde_json::{Value, json};
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use crate::stage;
 
@@ -16,7 +16,7 @@ rules:
     usage: { input: 200, output: 30, cache_read: 100, cache_write: 0 }
 ";
 
-fn cost(stage: &Stage, args: &[&str]) -> Value {
+fn cost(stage: &BinaryFixture, args: &[&str]) -> Value {
     let args: Vec<&str> = ["cost", "--json"].iter().chain(args).copied().collect();
     stage.bosun(args).run().expect(0).json()
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::binary::{Ended, Stage};
+use testkit::binary::{BinaryExit, BinaryFixture};
 
 use crate::scripts::{HELLO, turns};
 use crate::{BOSUN, stage};
@@ -27,20 +27,20 @@ fn says(report: &Value, topic: &str, words: &[&str]) {
 }
 
 /// The machine's own servers are left alone.
-fn doctor(stage: &Stage, code: i32) -> Value {
+fn doctor(stage: &BinaryFixture, code: i32) -> Value {
     alone(stage).run().expect(code).json()
 }
 
-fn alone(stage: &Stage) -> testkit::binary::Invocation {
+fn alone(stage: &BinaryFixture) -> testkit::binary::BinaryInvocation {
     stage.bosun(["doctor", "--json"]).env("OLLAMA_HOST", "http://10.0.0.1")
 }
 
-fn words(ended: &Ended) -> &str {
+fn words(ended: &BinaryExit) -> &str {
     &ended.stdout
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test stands outside what it tests")]
-fn git(stage: &Stage, args: &[&str]) {
+fn git(stage: &BinaryFixture, args: &[&str]) {
     let mut git = Command::new("git");
     git.args(args).current_dir(stage.folder()).env("HOME", stage.home().parent().unwrap());
     assert!(git.output().unwrap().status.success(), "git {args:?}");
@@ -142,7 +142,7 @@ fn keys_are_named_by_their_variable_and_never_shown() {
 
 #[test]
 fn homes_that_cannot_be_used_are_reported() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     let nowhere = alone(&stage).without_env("HOME").without_env("BOSUN_HOME").run().expect(1).json();
     says(&nowhere, "home", &["fail", "neither BOSUN_HOME nor HOME is set", "set BOSUN_HOME"]);
     let report = alone(&stage).env("BOSUN_HOME", "/").run().expect(1).json();

@@ -3,13 +3,13 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use crate::scripts::{HELLO, shell};
 use crate::stage;
 
 /// What a session says of itself.
-fn session(stage: &Stage) -> Value {
+fn session(stage: &BinaryFixture) -> Value {
     let shown = stage.bosun(["sessions", "show", &stage.newest(), "--json"]).run().expect(0).json();
     shown["session"].clone()
 }

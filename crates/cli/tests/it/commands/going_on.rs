@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 
 use super::shown;
-use testkit::binary::{PATIENCE, Signal, within};
+use testkit::binary::{PATIENCE, ProcessSignal, within};
 
 use crate::scripts::shell;
 use crate::stage;
@@ -86,7 +86,7 @@ rules:
     stage.bosun(["-p", "younger", "--model", "script/quick.yaml"]).run().expect(0);
     fs::write(stage.path("go"), "").unwrap();
     within(PATIENCE, "the second call", || stage.path("again").exists());
-    older.signal(Signal::Kill);
+    older.signal(ProcessSignal::Kill);
     older.wait().expect_killed();
     assert_eq!(stage.bosun(["--continue"]).run().expect(0).stdout, "The older one.\n");
 }

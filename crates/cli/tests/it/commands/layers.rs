@@ -5,20 +5,20 @@ use std::path::PathBuf;
 use std::thread;
 
 use serde_json::{Value, json};
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use crate::scripts::{HELLO, shell};
 use crate::stage;
 
 /// A stage whose folder is a repository, and whose home exists.
-fn repository() -> Stage {
+fn repository() -> BinaryFixture {
     let stage = stage();
     fs::create_dir(stage.home()).unwrap();
     fs::create_dir(stage.path(".git")).unwrap();
     stage
 }
 
-fn shown(stage: &Stage) -> Value {
+fn shown(stage: &BinaryFixture) -> Value {
     stage.bosun(["config", "show", "--json"]).run().expect(0).json()
 }
 
@@ -27,7 +27,7 @@ fn values<'a>(shown: &'a Value, key: &str) -> Vec<(&'a Value, &'a str)> {
     all.map(|setting| (&setting["value"], setting["origin"].as_str().unwrap())).collect()
 }
 
-fn local(stage: &Stage) -> PathBuf {
+fn local(stage: &BinaryFixture) -> PathBuf {
     let files = stage.bosun(["config", "path", "--json"]).run().expect(0).json();
     let file = files.as_array().unwrap().iter().find(|file| file["layer"] == "local").unwrap().clone();
     file["path"].as_str().unwrap().into()

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use testkit::binary::{PATIENCE, Signal, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, within};
 
 use crate::stage;
 
@@ -23,7 +23,7 @@ rules:
   - answer: [say: 'The list says: ${answer}']
 ";
 
-fn items(stage: &Stage, list: &str) -> Value {
+fn items(stage: &BinaryFixture, list: &str) -> Value {
     stage.bosun(["lists", "--list", list, "--json"]).run().expect(0).json()["items"].clone()
 }
 
@@ -99,7 +99,7 @@ fn k4_a_list_is_whole_when_its_session_is_killed_and_goes_on_with_it() {
     let mut running = stage.script(MAKER).prompt("go").start();
     within(PATIENCE, "the command runs", || stage.path("busy").exists());
     stage.bosun(["lists", "update", "1", "--description", "only the first"]).run().expect(0);
-    running.signal(Signal::Kill);
+    running.signal(ProcessSignal::Kill);
     running.wait().expect_killed();
     let kept = items(&stage, "session");
     assert_eq!((&kept[0]["version"], &kept[0]["description"]), (&3.into(), &"only the first".into()), "{kept}");

@@ -32,10 +32,10 @@ mod signals;
 mod slash;
 mod trust;
 
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 /// A text without what differs from run to run: the stage's folder and the newest session's id.
-fn shown(stage: &Stage, text: &str) -> String {
+fn shown(stage: &BinaryFixture, text: &str) -> String {
     let base = stage.home().parent().unwrap().display().to_string();
     let id = stage.sessions().first().map_or_else(|| "no session".to_owned(), |row| row["id"].as_str().unwrap().into());
     text.replace(&base, "/stage").replace(&id, "ses-ID")

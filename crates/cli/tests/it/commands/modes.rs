@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use testkit::binary::{Signal, Stage};
+use testkit::binary::{BinaryFixture, ProcessSignal};
 
 use crate::scripts::HELLO;
 use crate::stage;
@@ -45,7 +45,7 @@ fn reports(status: &str, more: &str) -> String {
     )
 }
 
-fn autopilot(stage: &Stage, script: &str) -> testkit::binary::Invocation {
+fn autopilot(stage: &BinaryFixture, script: &str) -> testkit::binary::BinaryInvocation {
     stage.script(script).prompt("do it").args(["--autopilot", "--output-format", "json"])
 }
 
@@ -116,7 +116,7 @@ fn x2_an_interrupt_ends_an_autopilot() {
     let args = ["--autopilot", "--output-format", "jsonl"];
     let mut running = stage.script(script).prompt("do it").args(args).start();
     running.await_stdout("turnBegun");
-    running.signal(Signal::Interrupt);
+    running.signal(ProcessSignal::Interrupt);
     let ended = running.wait().expect(5);
     assert_eq!(ended.json_lines().last().unwrap()["autopilot"]["stopped"], "aborted");
 }

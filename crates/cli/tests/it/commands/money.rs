@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 use testkit::server::ModelServer;
 
 use crate::scripts::ENDLESS;
@@ -18,7 +18,7 @@ rules:
 ";
 
 /// Sets the price of a model that has none.
-fn price(stage: &Stage, provider: &str) {
+fn price(stage: &BinaryFixture, provider: &str) {
     fs::create_dir_all(stage.home()).unwrap();
     let config = format!("[providers.{provider}.models.'test-model']\ninput = 1\noutput = 2.5\n");
     fs::write(stage.home().join("config.toml"), config).unwrap();

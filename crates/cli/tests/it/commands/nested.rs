@@ -6,7 +6,7 @@ use std::fs;
 
 use protocol::Event;
 use serde_json::{Value, json};
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use crate::BOSUN;
 use crate::scripts::{HELLO, shell};
@@ -17,7 +17,7 @@ try() { name=$1; shift; "$@" > "said.$name" 2>&1; echo "$name $?" >> ends; }
 "#;
 
 /// A session that has ended, and another whose agent runs this.
-fn tried(stage: &Stage, attempts: &str) -> String {
+fn tried(stage: &BinaryFixture, attempts: &str) -> String {
     stage.script(HELLO).prompt("hi").run().expect(0);
     let id = stage.newest();
     let script = format!("B='{}'\nID={id}\n{TRY}{attempts}", stage.program().display());
@@ -27,7 +27,7 @@ fn tried(stage: &Stage, attempts: &str) -> String {
 }
 
 /// How each attempt ended, and what it said.
-fn ends(stage: &Stage) -> Vec<(String, String, String)> {
+fn ends(stage: &BinaryFixture) -> Vec<(String, String, String)> {
     let ends = fs::read_to_string(stage.path("ends")).unwrap();
     let end = |line: &str| {
         let (name, code) = line.split_once(' ').unwrap();
@@ -38,7 +38,7 @@ fn ends(stage: &Stage) -> Vec<(String, String, String)> {
 
 #[test]
 fn an_agent_cannot_act_for_its_user_however_it_starts_bosun() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     let attempts = r#"
 try run "$B" --allow-all -p x
 try again "$B" --continue -p x
@@ -90,7 +90,7 @@ cat ends.fork >> ends
 
 #[test]
 fn no_mode_lets_an_agent_reach_its_own_controls() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     let home = stage.home().display().to_string();
     let attempts = [
         ("shell", json!({ "command": "bosun approvals allow --all" })),
@@ -122,7 +122,7 @@ fn no_mode_lets_an_agent_reach_its_own_controls() {
 
 #[test]
 fn a_parent_that_ends_meanwhile_hides_nobody() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     // Their ancestors end one after the other, at about the moment they are looked for.
     let nest = r#"
 if [ "$3" = 0 ]; then
@@ -149,7 +149,7 @@ until [ "$(cat ends 2> /dev/null | wc -l)" = 60 ]; do sleep 0.01; done
 
 #[test]
 fn an_agent_may_look_things_up() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     let attempts = r#"
 try help "$B" --help
 try version "$B" --version
@@ -169,7 +169,7 @@ try explain "$B" explain 'shell(git push)'
 
 #[test]
 fn killing_the_guardian_lets_nobody_through() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     // As many as are ready at the moment that everything falls to the owner.
     let attempts = r#"
 guardian=$PPID
@@ -219,7 +219,7 @@ for path in glob.glob(sys.argv[1] + "/run/*.sock"):
 
 #[test]
 fn an_agent_cannot_speak_to_the_socket() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     fs::write(stage.path("speak.py"), SPEAK).unwrap();
     fs::write(stage.path("speak.sh"), format!("python3 speak.py '{}' > heard 2>&1\n", stage.home().display())).unwrap();
     stage.script(&shell("sh speak.sh")).prompt("go").run().expect(0);

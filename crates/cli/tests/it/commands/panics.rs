@@ -5,12 +5,12 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::PathBuf;
 use std::process::Command;
 
-use testkit::binary::{PATIENCE, Stage, is_root, unique_sleep, within};
+use testkit::binary::{BinaryFixture, PATIENCE, is_root, unique_sleep, within};
 
 use crate::scripts::{HELLO, turns};
 use crate::{BOSUN, stage};
 
-fn reports(stage: &Stage) -> Vec<PathBuf> {
+fn reports(stage: &BinaryFixture) -> Vec<PathBuf> {
     let files = fs::read_dir(stage.home().join("logs")).unwrap().map(|file| file.unwrap().path());
     files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("panic-")).collect()
 }
@@ -63,7 +63,7 @@ fn a_report_that_cannot_be_written_is_said_and_nothing_else_changes() {
     if !is_root() {
         return println!("skipped: only root can give a folder to somebody else");
     }
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     stage.script(HELLO).prompt("hi").run().expect(0);
     chown(stage.home().join("logs"), Some(0), Some(0)).unwrap();
     let ended = stage.prompt("hi").env("BOSUN_FAULT", "panic-at:3").run().expect(1);
@@ -92,7 +92,7 @@ struct Screen {
 
 impl Screen {
     /// Runs a command with the stage's home and script; `BIN` stands for the binary. None without tmux.
-    fn open(stage: &Stage, command: &str) -> Option<Screen> {
+    fn open(stage: &BinaryFixture, command: &str) -> Option<Screen> {
         let screen = Screen { name: format!("bosun-{}", unique_sleep()) };
         let home = format!("BOSUN_HOME={}", stage.home().display());
         let model = format!("BOSUN_MODEL=script/{}", stage.script_path().display());

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use super::shown;
 use crate::scripts::HELLO;
@@ -95,7 +95,7 @@ todos:
 ";
 
 /// A workspace for the plan, and a way to run it: gives back which todos were worked on.
-fn works(stage: &Stage, plan: &str, flags: &[&str], code: i32) -> Vec<String> {
+fn works(stage: &BinaryFixture, plan: &str, flags: &[&str], code: i32) -> Vec<String> {
     fs::write(stage.path("plan.yaml"), plan).unwrap();
     let line = ["fleet", "run", "plan.yaml", "--allow-all", "--retries", "0", "--output-format", "json"];
     let report = stage.bosun(line).args(flags).run().expect(code).json();

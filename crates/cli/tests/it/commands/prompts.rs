@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use insta::assert_snapshot;
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 use testkit::server::ModelServer;
 
 use super::shown;
@@ -24,7 +24,7 @@ rules:
 fn a_prompt_is_an_argument_or_comes_from_stdin() {
     let stage = stage();
     stage.script(ECHO);
-    let said = |ended: testkit::binary::Ended| ended.expect(0).stdout;
+    let said = |ended: testkit::binary::BinaryExit| ended.expect(0).stdout;
     assert_eq!(said(stage.bosun(["-p", "hello there"]).run()), "You said: hello there\n");
     assert_eq!(said(stage.bosun(["--prompt", "two\nlines"]).run()), "You said: two\nlines\n");
     assert_eq!(said(stage.bosun(["-p"]).stdin("from a pipe").run()), "You said: from a pipe\n");
@@ -81,7 +81,7 @@ fn a_model_is_chosen_by_flag_variable_or_file() {
     let stage = stage();
     stage.script(HELLO);
     std::fs::write(stage.path("other.yaml"), HELLO.replace("Hello", "Other")).unwrap();
-    let said = |ended: testkit::binary::Ended| ended.expect(0).stdout;
+    let said = |ended: testkit::binary::BinaryExit| ended.expect(0).stdout;
     assert_eq!(said(stage.prompt("hi").run()), "Hello.\n");
     assert_eq!(said(stage.prompt("hi").env("BOSUN_MODEL", "script/other.yaml").run()), "Other.\n");
     assert_eq!(said(stage.prompt("hi").args(["--model", "script/other.yaml"]).run()), "Other.\n");
@@ -181,7 +181,7 @@ fn wrong_arguments_are_refused_and_help_is_no_failure() {
 #[test]
 fn a_work_folder_that_cannot_be_read_is_named_itself() {
     use std::os::unix::fs::PermissionsExt;
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     let closed = stage.path("closed");
     std::fs::create_dir(&closed).unwrap();
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use testkit::binary::{PATIENCE, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, within};
 
 use crate::BOSUN;
 use crate::scripts::shell;
@@ -33,7 +33,7 @@ look owner $(up $guardian)
 
 #[test]
 fn an_agent_can_read_neither_its_owner_nor_its_guardian() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     fs::write(stage.path("look.sh"), LOOK).unwrap();
     let key = "sk-never-to-be-seen";
     let ended = stage.script(&shell("sh look.sh; cat seen")).prompt("go").env("ANTHROPIC_API_KEY", key).run().expect(0);
@@ -54,7 +54,7 @@ fn an_agent_can_read_neither_its_owner_nor_its_guardian() {
 
 #[test]
 fn a_sealed_owner_is_still_known_to_live_and_heard() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     let running = stage.script(&shell("touch begun; sleep 1000")).prompt("go").start();
     within(PATIENCE, "the command runs", || stage.path("begun").exists());
     let id = stage.newest();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use insta::assert_snapshot;
-use testkit::binary::{PATIENCE, Running, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, RunningBinary, within};
 
 use super::shown;
 use crate::scripts::{HELLO, shell, turns};
@@ -21,13 +21,13 @@ rules:
   - answer: [{ say: Nobody wrote. }]
 ";
 
-fn busy(stage: &Stage) -> Running {
+fn busy(stage: &BinaryFixture) -> RunningBinary {
     let running = stage.script(PATIENT).prompt("wait").start();
     within(PATIENCE, "the command runs", || stage.path("busy").exists());
     running
 }
 
-fn let_go(stage: &Stage) {
+fn let_go(stage: &BinaryFixture) {
     fs::write(stage.path("go"), "").unwrap();
 }
 

@@ -5,21 +5,21 @@ use std::fs;
 use insta::assert_snapshot;
 use protocol::{AnswerStatus, Event};
 use serde_json::json;
-use testkit::binary::{PATIENCE, Running, Signal, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, RunningBinary, within};
 
 use super::shown;
 use crate::scripts::{shell, shells};
 use crate::stage;
 
 /// A run in the middle of a command.
-fn busy(stage: &Stage) -> Running {
+fn busy(stage: &BinaryFixture) -> RunningBinary {
     let command = "touch busy; while [ ! -e go ]; do sleep 0.01; done; echo gone on";
     let running = stage.script(&shell(command)).prompt("work").start();
     within(PATIENCE, "the command runs", || stage.path("busy").exists());
     running
 }
 
-fn statuses(stage: &Stage) -> Vec<AnswerStatus> {
+fn statuses(stage: &BinaryFixture) -> Vec<AnswerStatus> {
     let status = |event: Event| match event {
         Event::CallAnswered { answer, .. } => Some(answer.status),
         _other => None,
@@ -31,7 +31,7 @@ fn statuses(stage: &Stage) -> Vec<AnswerStatus> {
 fn an_interrupt_stops_the_turn_and_leaves_the_session_idle() {
     let stage = stage();
     let mut running = busy(&stage);
-    running.signal(Signal::Interrupt);
+    running.signal(ProcessSignal::Interrupt);
     let ended = running.wait().expect(5);
     assert_snapshot!(shown(&stage, &ended.stderr), @r#"
     - shell touch busy; while [ ! -e go ]; do sleep 0.01; done; echo gone on
@@ -48,15 +48,15 @@ fn an_interrupt_stops_the_turn_and_leaves_the_session_idle() {
 fn two_interrupts_end_the_run() {
     let stage = stage();
     let mut running = busy(&stage);
-    running.signal(Signal::Interrupt);
-    running.signal(Signal::Interrupt);
+    running.signal(ProcessSignal::Interrupt);
+    running.signal(ProcessSignal::Interrupt);
     running.wait().expect(5);
     assert_eq!(stage.sessions()[0]["state"], "idle");
 }
 
 #[test]
 fn a_request_to_end_leaves_the_session_to_go_on() {
-    for signal in [Signal::Terminate, Signal::HangUp] {
+    for signal in [ProcessSignal::Terminate, ProcessSignal::HangUp] {
         let stage = stage();
         let mut running = busy(&stage);
         running.signal(signal);
@@ -77,7 +77,7 @@ fn an_interrupt_after_the_answer_stops_what_is_left_and_asks_nobody() {
     let mut running = stage.script(&script).prompt("work").args(["--output-format", "jsonl"]).start();
     running.await_stdout("activationEnded");
     within(PATIENCE, "the command runs", || stage.path("busy").exists());
-    running.signal(Signal::Interrupt);
+    running.signal(ProcessSignal::Interrupt);
     let result = running.wait().expect(5).json_lines().pop().unwrap();
     assert_eq!(result["turns"], 2, "the model was not asked again");
     assert!(result["text"].as_str().unwrap().starts_with("It said: started"), "{result}");
@@ -88,7 +88,7 @@ fn an_interrupt_after_the_answer_stops_what_is_left_and_asks_nobody() {
 fn a_parked_session_stays_parked_when_its_process_ends() {
     let stage = stage();
     let parks = "version: 1\nrules:\n  - fail: { class: quota-until, after: 1h }\n";
-    for (signal, state) in [(Signal::Terminate, "parked"), (Signal::Interrupt, "idle")] {
+    for (signal, state) in [(ProcessSignal::Terminate, "parked"), (ProcessSignal::Interrupt, "idle")] {
         let mut running = stage.script(parks).prompt("go").start();
         running.await_stderr("waiting for the provider");
         running.signal(signal);
@@ -99,7 +99,7 @@ fn a_parked_session_stays_parked_when_its_process_ends() {
 
 #[test]
 fn a_signal_while_the_model_thinks_is_heard_too() {
-    for (signal, state) in [(Signal::Interrupt, "idle"), (Signal::Terminate, "interrupted")] {
+    for (signal, state) in [(ProcessSignal::Interrupt, "idle"), (ProcessSignal::Terminate, "interrupted")] {
         let stage = stage();
         let script = "version: 1\nrules:\n  - when: { attempt: 1 }\n    answer: [{ say: Hm. }, { hang: true }]\n";
         let mut running = stage.script(script).prompt("think").args(["--output-format", "jsonl"]).start();

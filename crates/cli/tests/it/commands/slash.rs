@@ -4,7 +4,7 @@ use std::fs;
 
 use insta::assert_snapshot;
 use protocol::{Body, Event};
-use testkit::binary::{Invocation, Stage};
+use testkit::binary::{BinaryFixture, BinaryInvocation};
 use testkit::server::ModelServer;
 
 use crate::stage;
@@ -18,14 +18,14 @@ rules:
   - answer: [say: \"<${prompt}>\"]
 ";
 
-fn write(stage: &Stage, file: &str, text: &str) {
+fn write(stage: &BinaryFixture, file: &str, text: &str) {
     let path = stage.path(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
 /// What the first message of the newest session says to the model, and to people.
-fn message(stage: &Stage) -> (String, Option<String>) {
+fn message(stage: &BinaryFixture) -> (String, Option<String>) {
     let message = |event| match event {
         Event::MailAdmitted { body: Body::Text { text, display, .. }, .. } => Some((text, display)),
         _other => None,
@@ -36,7 +36,7 @@ fn message(stage: &Stage) -> (String, Option<String>) {
 #[test]
 fn s1_a_command_that_does_not_exist_is_told_without_asking_a_model() {
     let stage = stage();
-    let server = ModelServer::script(ECHO).key(Invocation::KEY).start();
+    let server = ModelServer::script(ECHO).key(BinaryInvocation::KEY).start();
     let run = |prompt: &str| stage.prompt_over(&server, "anthropic/test-model", prompt).run().expect(2);
     let unknown = run("/flete port it");
     assert_snapshot!(unknown.stderr, @r"

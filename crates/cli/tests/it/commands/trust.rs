@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use serde_json::json;
-use testkit::binary::{Ended, Invocation, Stage};
+use testkit::binary::{BinaryExit, BinaryFixture, BinaryInvocation};
 use testkit::server::ModelServer;
 
 use crate::scripts::{HELLO, shell};
@@ -16,7 +16,7 @@ use crate::stage;
 const TRACE: &str = r#"{"command": "touch ran"}"#;
 
 /// A repository with everything that could make Bosun do something.
-fn hostile(evil: &ModelServer) -> Stage {
+fn hostile(evil: &ModelServer) -> BinaryFixture {
     let stage = stage();
     let config = format!(
         "max-turns = 1000\n[permissions]\nmode = 'allow-all'\nallow = ['shell', 'edit', 'fetch']\n\
@@ -44,14 +44,14 @@ fn hostile(evil: &ModelServer) -> Stage {
 }
 
 /// Runs a shell command over whatever provider the settings say, with a key.
-fn run(stage: &Stage) -> Ended {
+fn run(stage: &BinaryFixture) -> BinaryExit {
     let go = stage.bosun(["-p", "go", "--model", "anthropic/test-model"]);
-    go.env("ANTHROPIC_API_KEY", Invocation::KEY).run().expect(0)
+    go.env("ANTHROPIC_API_KEY", BinaryInvocation::KEY).run().expect(0)
 }
 
 #[test]
 fn a_hostile_repository_changes_nothing_until_it_is_trusted_and_nothing_after_it_changed() {
-    let server = || ModelServer::script(&shell("touch evil && env")).key(Invocation::KEY).start();
+    let server = || ModelServer::script(&shell("touch evil && env")).key(BinaryInvocation::KEY).start();
     let (ours, evil) = (server(), server());
     let stage = hostile(&evil);
     fs::create_dir(stage.home()).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use testkit::binary::{Invocation, Stage, sdk};
+use testkit::binary::{BinaryFixture, BinaryInvocation, sdk};
 
 use super::program;
 use crate::stage;
@@ -12,7 +12,7 @@ use crate::stage;
 pub(super) const SCRIPT: &str = include_str!("../../sdk/claude.yaml");
 
 #[track_caller]
-pub(super) fn passes(run: fn(&Stage, &str) -> Invocation, group: &str, check: &str) {
+pub(super) fn passes(run: fn(&BinaryFixture, &str) -> BinaryInvocation, group: &str, check: &str) {
     let stage = stage();
     stage.script(SCRIPT);
     let ended = run(&stage, group).args([check]).run().expect(0);
@@ -20,12 +20,12 @@ pub(super) fn passes(run: fn(&Stage, &str) -> Invocation, group: &str, check: &s
 }
 
 #[track_caller]
-pub(super) fn python(stage: &Stage, group: &str) -> Invocation {
+pub(super) fn python(stage: &BinaryFixture, group: &str) -> BinaryInvocation {
     sdk::python(stage, &program(&format!("claude_py/{group}.py")))
 }
 
 #[track_caller]
-pub(super) fn typescript(stage: &Stage, group: &str) -> Invocation {
+pub(super) fn typescript(stage: &BinaryFixture, group: &str) -> BinaryInvocation {
     sdk::node(stage, &program(&format!("claude_ts/{group}.mjs")))
 }
 
@@ -88,7 +88,7 @@ Turns: 2
 ";
 
 #[track_caller]
-fn says_first_words(run: fn(&Stage, &Path) -> Invocation, name: &str) {
+fn says_first_words(run: fn(&BinaryFixture, &Path) -> BinaryInvocation, name: &str) {
     let stage = stage();
     stage.script(include_str!("../../sdk/quickstart/claude.yaml"));
     assert_eq!(run(&stage, &program(name)).run().expect(0).stdout, FIRST_WORDS);

@@ -1,12 +1,12 @@
 //! Kill -9 of a program that drives the Claude door, and of the door itself: what was durable is kept, and another program
 //! goes on with it.
 
-use testkit::binary::{PATIENCE, Signal, Stage, commands_with, sdk, within};
+use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, commands_with, sdk, within};
 
 use super::claude::{SCRIPT, python, typescript};
 use crate::stage;
 
-type Language = fn(&Stage, &str) -> testkit::binary::Invocation;
+type Language = fn(&BinaryFixture, &str) -> testkit::binary::BinaryInvocation;
 
 /// One program is killed in the middle of a turn; another, in the other language, goes on.
 #[track_caller]
@@ -15,7 +15,7 @@ fn killed_and_continued(killed: Language, other: Language) {
     stage.script(SCRIPT);
     let mut client = killed(&stage, "kills").args(["works_until_it_is_killed"]).unheard().start();
     within(PATIENCE, "the turn is under way", || stage.path("working").exists());
-    client.signal(Signal::Kill);
+    client.signal(ProcessSignal::Kill);
     client.wait().expect_killed();
     let doors = sdk::doors(&stage).display().to_string();
     within(PATIENCE, "the door leaves with its client", || commands_with(&doors).is_empty());

@@ -1,6 +1,6 @@
 //! The Copilot SDKs against the binary: the same things in both languages, answered by the same script.
 
-use testkit::binary::{Ended, Invocation, Stage, sdk};
+use testkit::binary::{BinaryExit, BinaryFixture, BinaryInvocation, sdk};
 use testkit::server::ModelServer;
 
 use crate::stage;
@@ -13,7 +13,7 @@ pub(super) enum Language {
 }
 
 /// A program of these tests, with the door in the place of the agent that the SDK would start.
-pub(super) fn program(stage: &Stage, language: Language, name: &str) -> Invocation {
+pub(super) fn program(stage: &BinaryFixture, language: Language, name: &str) -> BinaryInvocation {
     let invocation = match language {
         Language::Node => sdk::node(stage, &super::program(&format!("copilot_node/{name}.mjs"))),
         Language::Python => sdk::python(stage, &super::program(&format!("copilot_py/{name}.py"))),
@@ -31,7 +31,7 @@ pub(super) fn holds(language: Language, name: &str, script: &str) {
 
 /// Fails unless the program came to its end, with a line for each of its checks.
 #[track_caller]
-pub(super) fn all_held(ended: Ended) {
+pub(super) fn all_held(ended: BinaryExit) {
     let ended = ended.expect(0);
     let lines = ended.json_lines();
     assert!(!lines.is_empty() && lines.iter().all(|line| line["held"].is_string()), "{ended:#?}");

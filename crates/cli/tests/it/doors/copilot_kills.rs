@@ -3,7 +3,9 @@
 use std::fs;
 
 use protocol::Envelope;
-use testkit::binary::{Invocation, PATIENCE, Running, Signal, Stage, commands_with, sdk, within};
+use testkit::binary::{
+    BinaryFixture, BinaryInvocation, PATIENCE, ProcessSignal, RunningBinary, commands_with, sdk, within,
+};
 
 use super::copilot::{Language, all_held, program};
 use crate::stage;
@@ -37,7 +39,7 @@ rules:
   - answer: [say: All of it is done.]
 "#;
 
-fn at_work() -> Stage {
+fn at_work() -> BinaryFixture {
     let stage = stage();
     stage.script(WORK);
     stage
@@ -45,22 +47,22 @@ fn at_work() -> Stage {
 
 /// Kills a client that is in the middle of the work.
 #[track_caller]
-fn kill(client: Invocation) {
+fn kill(client: BinaryInvocation) {
     let mut client = client.env("SESSION", SESSION).start();
     client.await_stdout("in the middle");
-    client.signal(Signal::Kill);
+    client.signal(ProcessSignal::Kill);
     client.wait().expect_killed();
 }
 
 /// A server on a port, for clients that come and go.
 struct Server {
-    _running: Running,
+    _running: RunningBinary,
     at: String,
 }
 
 impl Server {
     #[track_caller]
-    fn start(stage: &Stage) -> Server {
+    fn start(stage: &BinaryFixture) -> Server {
         let args = ["door", "copilot", "--", "--headless", "--no-auto-update"];
         let running = stage.bosun(args).env("COPILOT_CONNECTION_TOKEN", TOKEN).start();
         running.await_stdout("listening on port");
@@ -70,12 +72,12 @@ impl Server {
     }
 
     /// Has a program use it.
-    fn serve(&self, program: Invocation) -> Invocation {
+    fn serve(&self, program: BinaryInvocation) -> BinaryInvocation {
         program.env("SERVER", &self.at).env("TOKEN", TOKEN)
     }
 }
 
-fn log(stage: &Stage) -> Vec<Envelope> {
+fn log(stage: &BinaryFixture) -> Vec<Envelope> {
     stage.log(&stage.newest())
 }
 
@@ -88,7 +90,7 @@ fn is_whole(before: &[Envelope], after: &[Envelope]) {
 }
 
 /// The processes that serve this session's client.
-fn doors(stage: &Stage) -> Vec<String> {
+fn doors(stage: &BinaryFixture) -> Vec<String> {
     commands_with(&sdk::doors(stage).join("bosun-copilot").display().to_string())
 }
 

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use protocol::Envelope;
-use testkit::binary::{Stage, garble, set_format, truncate};
+use testkit::binary::{BinaryFixture, garble, set_format, truncate};
 
 use super::{restore, shown};
 use crate::scripts::{HELLO, turns};
 use crate::stage;
 
 /// A stage with a session to harm, whose id is returned, and another beside it.
-fn two_sessions() -> (Stage, String) {
+fn two_sessions() -> (BinaryFixture, String) {
     let stage = stage();
     stage.script(&turns(30)).prompt("harm me").run().expect(0);
     let id = stage.newest();
@@ -21,7 +21,7 @@ fn two_sessions() -> (Stage, String) {
 
 /// The session that was not harmed is listed, shown and goes on; the harmed one is listed for what it is.
 #[track_caller]
-fn assert_others_unaffected(stage: &Stage, harmed: &str, state: &str) {
+fn assert_others_unaffected(stage: &BinaryFixture, harmed: &str, state: &str) {
     let sessions = stage.sessions();
     assert_eq!(sessions.len(), 2, "{sessions:?}");
     let of = |title: &str| sessions.iter().find(|session| session["title"] == title).unwrap();
@@ -36,7 +36,7 @@ fn assert_others_unaffected(stage: &Stage, harmed: &str, state: &str) {
 
 /// Resuming, showing and prompting the session all name its file.
 #[track_caller]
-fn assert_refused(stage: &Stage, id: &str, code: i32, words: &[&str]) {
+fn assert_refused(stage: &BinaryFixture, id: &str, code: i32, words: &[&str]) {
     let db = stage.session_db(id);
     let words = [&[shown(&db)], words].concat();
     stage.bosun(["--resume", id, "-p", "go on"]).run().expect(code).says(&words);
@@ -120,7 +120,7 @@ fn a_garbled_page_never_gives_wrong_events() {
 
 /// D8: a log without its end, as each form of an export gives it, with how much is missing.
 #[track_caller]
-fn torn_log(stage: &Stage, id: &str, committed: usize) -> Vec<Envelope> {
+fn torn_log(stage: &BinaryFixture, id: &str, committed: usize) -> Vec<Envelope> {
     let export = |format: &str| stage.bosun(["sessions", "export", id, "--format", format]).run().expect(1);
     let json = export("json");
     let log: Vec<Envelope> = serde_json::from_str(&json.stdout).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use protocol::Event;
-use testkit::binary::{Ended, PATIENCE, Stage, within};
+use testkit::binary::{BinaryExit, BinaryFixture, PATIENCE, within};
 
 use super::shown;
 use crate::scripts::{HELLO, shell, turns};
@@ -11,7 +11,7 @@ use crate::{BOSUN, stage};
 
 #[test]
 fn a_full_disk_pauses_the_session_and_freed_space_lets_it_go_on() {
-    let Some(stage) = Stage::on_small_disk(BOSUN, 1024) else {
+    let Some(stage) = BinaryFixture::on_small_disk(BOSUN, 1024) else {
         return println!("skipped: only root can mount a small disk");
     };
     let script = shell("touch filling; while [ ! -e full ]; do sleep 0.01; done; echo ran >> witness; echo ok");
@@ -36,7 +36,7 @@ fn a_full_disk_pauses_the_session_and_freed_space_lets_it_go_on() {
 }
 
 #[track_caller]
-fn assert_full(ended: &Ended) {
+fn assert_full(ended: &BinaryExit) {
     let said = &ended.stderr;
     assert!(said.contains("no space left") && said.contains("free some"), "{said}");
     assert!(said.contains("bosun --resume"), "{said}");
@@ -44,8 +44,8 @@ fn assert_full(ended: &Ended) {
 
 /// Whatever needs a byte of the disk says so.
 #[track_caller]
-fn assert_full_elsewhere(stage: &Stage) {
-    let refused = |ended: Ended| {
+fn assert_full_elsewhere(stage: &BinaryFixture) {
+    let refused = |ended: BinaryExit| {
         assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
         ended.says(&["no space left", "free some"]);
     };
@@ -96,7 +96,7 @@ fn a_failing_commit_pauses_the_session_and_it_goes_on_later() {
 
 #[test]
 fn a_read_only_disk_is_told_and_works_again_when_it_can_be_written() {
-    let Some(stage) = Stage::on_small_disk(BOSUN, 4096) else {
+    let Some(stage) = BinaryFixture::on_small_disk(BOSUN, 4096) else {
         return println!("skipped: only root can mount a small disk");
     };
     stage.script(HELLO).prompt("hi").run().expect(0);
@@ -144,7 +144,7 @@ fn a_failing_commit_in_a_fleet_is_told_and_the_fleet_can_be_resumed() {
 /// D7: the same on a disk that is really full.
 #[test]
 fn a_full_disk_in_a_fleet_is_told() {
-    let Some(stage) = Stage::on_small_disk(BOSUN, 1024) else {
+    let Some(stage) = BinaryFixture::on_small_disk(BOSUN, 1024) else {
         return println!("skipped: only root can mount a small disk");
     };
     let command = "touch filling; while [ ! -e full ]; do sleep 0.01; done; echo ok";
@@ -165,7 +165,7 @@ fn a_full_disk_in_a_fleet_is_told() {
 /// D18: what only reads needs no byte of the disk, whatever the last owner left there.
 #[test]
 fn a_home_that_cannot_be_written_can_be_read() {
-    let Some(stage) = Stage::on_small_disk(BOSUN, 4096) else {
+    let Some(stage) = BinaryFixture::on_small_disk(BOSUN, 4096) else {
         return println!("skipped: only root can mount a small disk");
     };
     stage.script(HELLO).prompt("at rest").run().expect(0);
@@ -197,7 +197,7 @@ fn a_home_that_cannot_be_written_can_be_read() {
 #[test]
 fn sessions_in_folders_that_cannot_be_written_are_read() {
     use std::os::unix::fs::PermissionsExt;
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     stage.script(HELLO).prompt("hi").run().expect(0);
     let id = stage.newest();
     let mode = |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
-use testkit::binary::{PATIENCE, Stage, is_root, within};
+use testkit::binary::{BinaryFixture, PATIENCE, is_root, within};
 
 use super::{restore, shown};
 use crate::scripts::HELLO;
@@ -32,7 +32,7 @@ fn mode(path: &Path, mode: u32) {
 
 #[test]
 fn what_an_ordinary_user_may_not_use_is_named_with_the_remedy() {
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     stage.script(HELLO).prompt("hi").run().expect(0);
     let id = stage.newest();
     let (db, folder) = (stage.session_db(&id), stage.session_dir(&id));
@@ -62,7 +62,7 @@ fn a_home_that_belongs_to_somebody_else_is_named_with_the_remedy() {
     if !is_root() {
         return println!("skipped: only root can give a home to somebody else");
     }
-    let stage = Stage::of_ordinary_user(BOSUN);
+    let stage = BinaryFixture::of_ordinary_user(BOSUN);
     stage.script(HELLO).prompt("hi").run().expect(0);
     chown(stage.home(), Some(0), Some(0)).unwrap();
     for readable in [0o755, 0o700] {

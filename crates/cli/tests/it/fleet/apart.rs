@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use super::planned;
 
@@ -21,13 +21,13 @@ const SCRIPT: &str = "
 ";
 
 #[expect(clippy::disallowed_methods, reason = "a repository to work in is made beside the program")]
-fn git(stage: &Stage, args: &[&str]) -> String {
+fn git(stage: &BinaryFixture, args: &[&str]) -> String {
     let done = Command::new("git").current_dir(stage.folder()).args(args).output().unwrap();
     assert!(done.status.success(), "{args:?}: {done:?}");
     String::from_utf8(done.stdout).unwrap()
 }
 
-fn repository(stage: &Stage) {
+fn repository(stage: &BinaryFixture) {
     git(stage, &["init", "-q", "-b", "main"]);
     git(stage, &["config", "user.name", "T"]);
     git(stage, &["config", "user.email", "t@example.com"]);

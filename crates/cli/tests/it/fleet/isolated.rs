@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use protocol::Event;
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use super::planned;
 
@@ -50,13 +50,13 @@ fn git(folder: &Path, args: &[&str]) -> String {
 }
 
 /// A repository with the plan in it.
-fn repository() -> Stage {
+fn repository() -> BinaryFixture {
     let stage = planned(PLAN, SCRIPT);
     begin_repository(&stage);
     stage
 }
 
-fn begin_repository(stage: &Stage) {
+fn begin_repository(stage: &BinaryFixture) {
     fs::write(stage.path("shared.txt"), "first\nmiddle\nlast\n").unwrap();
     for args in [
         &["init", "-q", "-b", "main"][..],
@@ -74,7 +74,7 @@ const RESUME: [&str; 4] = ["fleet", "resume", "--allow-all", "--quiet"];
 
 /// The tree that the user's branch has in the end. Nobody did anything twice, and nothing is left lying around.
 #[track_caller]
-fn tree(stage: &Stage, fault: &str) -> String {
+fn tree(stage: &BinaryFixture, fault: &str) -> String {
     let json = stage.bosun(["fleet", "status", "--json"]).run().expect(0).json();
     assert_eq!(json["end"], "done", "{fault}: {json}");
     let log = stage.log(&stage.newest());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use protocol::{Event, Outcome};
 use serde_json::Value;
-use testkit::binary::{PATIENCE, Signal, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, within};
 
 use super::planned;
 
@@ -42,7 +42,7 @@ fn survives(todos: usize, kills: &[u64]) {
     for millis in kills {
         // However far it is by then: any moment will do.
         thread::sleep(Duration::from_millis(*millis));
-        running.signal(Signal::Kill);
+        running.signal(ProcessSignal::Kill);
         running.wait();
         running = stage.bosun(["fleet", "resume"].into_iter().chain(options)).start();
     }
@@ -50,7 +50,7 @@ fn survives(todos: usize, kills: &[u64]) {
     check(&stage, todos);
 }
 
-fn check(stage: &Stage, todos: usize) {
+fn check(stage: &BinaryFixture, todos: usize) {
     let json = stage.bosun(["fleet", "status", "--json"]).run().expect(0).json();
     let rows = json["todos"].as_array().unwrap();
     assert_eq!(rows.len(), todos);

@@ -10,12 +10,12 @@ mod views;
 
 use std::fs;
 
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use crate::stage;
 
 /// A stage with a plan and a script.
-pub(crate) fn planned(plan: &str, script: &str) -> Stage {
+pub(crate) fn planned(plan: &str, script: &str) -> BinaryFixture {
     let stage = stage();
     stage.script(&format!("version: 1\nrules:\n{script}"));
     fs::write(stage.path("plan.yaml"), plan).unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use protocol::Event;
-use testkit::binary::{Ended, Stage};
+use testkit::binary::{BinaryExit, BinaryFixture};
 
 use super::planned;
 
@@ -42,7 +42,7 @@ fn git(folder: &Path, args: &[&str]) -> String {
 }
 
 /// A repository in which a plan was worked through once, without a merge; then one todo of it is edited.
-fn edited() -> Stage {
+fn edited() -> BinaryFixture {
     let stage = planned(&plan("some words"), SCRIPT);
     let folder = stage.folder();
     for args in [
@@ -60,12 +60,12 @@ fn edited() -> Stage {
     stage
 }
 
-fn tells(ended: &Ended, words: &str) {
+fn tells(ended: &BinaryExit, words: &str) {
     assert!(ended.stdout.contains(words), "{ended:?}");
 }
 
 /// The todos that workers were started for.
-fn claimed(stage: &Stage) -> Vec<String> {
+fn claimed(stage: &BinaryFixture) -> Vec<String> {
     let claimed = |event| match event {
         Event::TodoClaimed { todo, .. } => Some(todo.0),
         _other => None,
@@ -73,7 +73,7 @@ fn claimed(stage: &Stage) -> Vec<String> {
     stage.log(&stage.newest()).into_iter().filter_map(|envelope| claimed(envelope.entry.event)).collect()
 }
 
-fn has_everything(stage: &Stage) {
+fn has_everything(stage: &BinaryFixture) {
     let files = ["a.txt", "b.txt", "c.txt", "d.txt"].map(|name| fs::read_to_string(stage.path(name)).unwrap());
     assert_eq!(files, ["a\n", "other\n", "a\n", "other\n"]);
     assert_eq!(claimed(stage), ["b", "d"]);

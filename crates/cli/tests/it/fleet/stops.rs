@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use testkit::binary::{PATIENCE, Signal, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, within};
 
 use super::planned;
 
 /// The first todo waits for a file called `go`.
-fn waiting() -> Stage {
+fn waiting() -> BinaryFixture {
     let script = "
   - when: { path: \"/root/one.*\", turn: 1 }
     answer: [call: { tool: shell, input: { command: \"touch began; until [ -e go ]; do sleep 0.01; done\" } }]
@@ -16,7 +16,7 @@ fn waiting() -> Stage {
     planned("todos: [{ id: one, title: The first }, { id: two, title: The second, depends_on: [one] }]\n", script)
 }
 
-fn began(stage: &Stage) {
+fn began(stage: &BinaryFixture) {
     within(PATIENCE, "the worker is at work", || stage.path("began").exists());
 }
 
@@ -25,7 +25,7 @@ fn f4_an_interrupt_leaves_a_fleet_that_goes_on() {
     let stage = waiting();
     let mut running = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
     began(&stage);
-    running.signal(Signal::Interrupt);
+    running.signal(ProcessSignal::Interrupt);
     running.wait().expect(5).says(&["go on with: bosun fleet resume"]);
     fs::write(stage.path("go"), "").unwrap();
     // Another prompt of the same session tells of the fleet, and is answered.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use testkit::binary::{PATIENCE, Signal, Stage, Tmux, within};
+use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, Tmux, within};
 
 use super::planned;
 
@@ -22,7 +22,7 @@ const SCRIPT: &str = "
   - answer: [say: done]
 ";
 
-fn stage() -> Stage {
+fn stage() -> BinaryFixture {
     planned(PLAN, SCRIPT)
 }
 
@@ -89,7 +89,7 @@ fn after_a_kill_every_view_says_interrupted_and_a_todo_that_is_done_by_hand_is_d
         let far = |n: usize| todos.json()["todos"][n]["status"].as_str().unwrap_or_default().to_owned();
         todos.status.success() && [0, 1, 2, 3].map(far) == ["done", "done", "in_progress", "blocked"]
     });
-    running.signal(Signal::Kill);
+    running.signal(ProcessSignal::Kill);
     running.wait();
     let views = || {
         [&["todos"][..], &["fleet", "status"], &["todos", "watch"], &["todos", "graph"]].map(|args| {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use testkit::binary::Stage;
-use testkit::server::{ModelServer, Seen};
+use testkit::binary::BinaryFixture;
+use testkit::server::{ModelServer, RecordedRequest};
 
 use super::MODELS;
 use crate::stage;
@@ -34,14 +34,14 @@ rules:
 }
 
 /// The tools that a request offers, on whatever wire.
-fn offered(request: &Seen) -> BTreeSet<String> {
+fn offered(request: &RecordedRequest) -> BTreeSet<String> {
     let body = request.json();
     let name = |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap().to_owned();
     body["tools"].as_array().unwrap().iter().map(name).collect()
 }
 
 /// The tools that its file names; none if it may use all.
-fn of_file(stage: &Stage, agent: &str) -> Option<BTreeSet<String>> {
+fn of_file(stage: &BinaryFixture, agent: &str) -> Option<BTreeSet<String>> {
     let spec = stage.bosun(["catalog", "show", agent, "--json"]).run().expect(0).json();
     let tools = spec["tools"].as_array()?;
     Some(tools.iter().map(|tool| tool.as_str().unwrap().to_owned()).collect())

@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use testkit::binary::{Ended, PATIENCE, Stage, within};
+use testkit::binary::{BinaryExit, BinaryFixture, PATIENCE, within};
 use testkit::server::ModelServer;
 
 use super::MODELS;
@@ -26,7 +26,7 @@ rules:
 /// A run against a server with faults, over one wire.
 struct Run {
     model: &'static str,
-    ended: Ended,
+    ended: BinaryExit,
     /// How often the call ran.
     marks: usize,
     /// How often the server was asked.
@@ -39,7 +39,7 @@ fn run(script: &str, faults: &str) -> Vec<Run> {
 }
 
 /// Runs over every wire at once, each on a stage of its own.
-fn run_on(stage: fn() -> Stage, script: &str, faults: &str) -> Vec<Run> {
+fn run_on(stage: fn() -> BinaryFixture, script: &str, faults: &str) -> Vec<Run> {
     let run = |model| {
         let server = ModelServer::script(script).faults(faults.parse().unwrap()).start();
         let stage = stage();
@@ -54,7 +54,7 @@ fn run_on(stage: fn() -> Stage, script: &str, faults: &str) -> Vec<Run> {
 }
 
 /// A stage whose binary does not wait long on a silent server.
-fn impatient() -> Stage {
+fn impatient() -> BinaryFixture {
     let stage = stage();
     fs::create_dir_all(stage.home()).unwrap();
     let config = "[network]\nfirst-byte-timeout = '2s'\nidle-timeout = '2s'\n";

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use protocol::{Block, Envelope, Event, Usage};
 use serde_json::Value;
-use testkit::binary::{Invocation, Stage};
+use testkit::binary::{BinaryFixture, BinaryInvocation};
 
 use crate::stage;
 
@@ -29,7 +29,7 @@ pub(super) struct Done {
 }
 
 /// Does the job in a folder of its own, with the binary as `ask` invokes it.
-pub(super) fn work(ask: impl Fn(&Stage) -> Invocation) -> Done {
+pub(super) fn work(ask: impl Fn(&BinaryFixture) -> BinaryInvocation) -> Done {
     let stage = stage();
     fs::create_dir_all(stage.path("src")).unwrap();
     fs::create_dir_all(stage.path("notes")).unwrap();
@@ -83,7 +83,7 @@ pub(super) fn usage(log: &[Envelope]) -> Usage {
     })
 }
 
-fn transcript(stage: &Stage, log: &[Envelope]) -> String {
+fn transcript(stage: &BinaryFixture, log: &[Envelope]) -> String {
     let mut events: Vec<Value> = log.iter().map(normal).collect();
     // Readers that stand together run together: which of them ends first is nobody's choice.
     for run in events.chunk_by_mut(|a, b| is_answer(a) && is_answer(b)) {

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use testkit::server::{Fault, Faults, Hint, ModelServer};
+use testkit::server::{FaultPlan, Hint, ModelServer, ProviderFault};
 
 use super::MODELS;
 use crate::crowds::at_once;
@@ -32,8 +32,8 @@ fn a_closed_provider_is_tried_by_one_process_at_a_time() {
     const PROCESSES: usize = 12;
     const FAULTS: usize = 4;
     const PAUSE: Duration = Duration::from_secs(1);
-    let throttled = Fault::Status { code: 429, retry_after: Some(PAUSE) };
-    let server = ModelServer::script(HELLO).faults(Faults::none().between(1, FAULTS as u64, throttled)).start();
+    let throttled = ProviderFault::Status { code: 429, retry_after: Some(PAUSE) };
+    let server = ModelServer::script(HELLO).faults(FaultPlan::none().between(1, FAULTS as u64, throttled)).start();
     let stage = stage();
     for run in at_once(PROCESSES, |_| stage.prompt_over(&server, MODELS[0], "go").run()) {
         assert_eq!(run.expect(0).stdout, "Hello.\n");
@@ -49,7 +49,7 @@ fn a_closed_provider_is_tried_by_one_process_at_a_time() {
 fn a_quota_that_one_process_meets_stops_the_others_until_it_resets() {
     const QUOTA: Duration = Duration::from_secs(5);
     let stage = stage();
-    let server = ModelServer::script(HELLO).faults(Faults::none().on(1, Fault::Quota(QUOTA))).start();
+    let server = ModelServer::script(HELLO).faults(FaultPlan::none().on(1, ProviderFault::Quota(QUOTA))).start();
     let run = || stage.prompt_over(&server, MODELS[0], "go");
     let first = run().start();
     let is_parked = || {

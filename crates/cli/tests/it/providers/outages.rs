@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use protocol::{Event, Outcome};
 use serde_json::json;
-use testkit::binary::{Ended, Signal, Stage};
-use testkit::server::{Fault, Faults, ModelServer, Point, Unit};
+use testkit::binary::{BinaryExit, BinaryFixture, ProcessSignal};
+use testkit::server::{FaultPlan, ModelServer, ProviderFault, StreamPoint, Unit};
 
 use super::MODELS;
 use crate::stage;
@@ -31,14 +31,14 @@ const NETWORK: &str = "[network]\nconnect-timeout = '2s'\nfirst-byte-timeout = '
 
 /// A run against a server that fails in this way, and how it ended.
 struct Outage {
-    stage: Stage,
-    ended: Ended,
+    stage: BinaryFixture,
+    ended: BinaryExit,
     requests: u64,
     took: Duration,
 }
 
 impl Outage {
-    fn run(wire: &str, faults: Faults, flags: &[&str]) -> Outage {
+    fn run(wire: &str, faults: FaultPlan, flags: &[&str]) -> Outage {
         let server = ModelServer::script(JOB).faults(faults).start();
         let stage = stage();
         fs::create_dir_all(stage.home()).unwrap();
@@ -67,18 +67,18 @@ fn each_wire(case: impl Fn(&str) + Sync) {
 #[test]
 fn a_fault_that_stays_ends_the_run_as_failed_and_says_so() {
     let cases = [
-        (Fault::Hang, "sent nothing within 0.6 s"),
-        (Fault::Close, "connection"),
-        (Fault::Cut(Point::Call), "broke"),
-        (Fault::End(Point::Bytes(0)), "cut"),
-        (Fault::BadSse, ""),
-        (Fault::BadJson, ""),
+        (ProviderFault::Hang, "sent nothing within 0.6 s"),
+        (ProviderFault::Close, "connection"),
+        (ProviderFault::Cut(StreamPoint::Call), "broke"),
+        (ProviderFault::End(StreamPoint::Bytes(0)), "cut"),
+        (ProviderFault::BadSse, ""),
+        (ProviderFault::BadJson, ""),
     ];
     each_wire(|wire| {
         thread::scope(|scope| {
             for (fault, words) in cases.clone() {
                 scope.spawn(move || {
-                    let outage = Outage::run(wire, Faults::always(fault.clone()), &[]);
+                    let outage = Outage::run(wire, FaultPlan::always(fault.clone()), &[]);
                     let ended = &outage.ended;
                     assert_eq!(ended.code(), Some(1), "{wire} {fault:?}: {}", ended.stderr);
                     assert!(ended.stderr.contains(words), "{wire} {fault:?}: {}", ended.stderr);
@@ -94,13 +94,16 @@ fn a_fault_that_stays_ends_the_run_as_failed_and_says_so() {
 
 #[test]
 fn an_overloaded_provider_is_asked_again_until_the_time_is_up() {
-    let cases =
-        [Fault::Status { code: 500, retry_after: None }, Fault::Status { code: 529, retry_after: None }, Fault::Html];
+    let cases = [
+        ProviderFault::Status { code: 500, retry_after: None },
+        ProviderFault::Status { code: 529, retry_after: None },
+        ProviderFault::Html,
+    ];
     each_wire(|wire| {
         thread::scope(|scope| {
             for fault in cases.clone() {
                 scope.spawn(move || {
-                    let outage = Outage::run(wire, Faults::always(fault.clone()), &["--timeout", "4s"]);
+                    let outage = Outage::run(wire, FaultPlan::always(fault.clone()), &["--timeout", "4s"]);
                     let ended = &outage.ended;
                     assert_eq!(ended.code(), Some(4), "{wire} {fault:?}: {}", ended.stderr);
                     assert!(ended.stderr.contains("attempt 2 of 14, next in "), "{wire} {fault:?}: {}", ended.stderr);
@@ -115,10 +118,10 @@ fn an_overloaded_provider_is_asked_again_until_the_time_is_up() {
 #[test]
 fn a_quota_or_a_long_wait_parks_the_run_and_nothing_more_is_asked() {
     let hour = Duration::from_secs(3600);
-    let cases = [Fault::Quota(hour), Fault::Status { code: 429, retry_after: Some(hour) }];
+    let cases = [ProviderFault::Quota(hour), ProviderFault::Status { code: 429, retry_after: Some(hour) }];
     each_wire(|wire| {
         for fault in cases.clone() {
-            let outage = Outage::run(wire, Faults::always(fault.clone()), &["--park-wait", "0s"]);
+            let outage = Outage::run(wire, FaultPlan::always(fault.clone()), &["--park-wait", "0s"]);
             assert_eq!(outage.ended.code(), Some(7), "{wire} {fault:?}: {}", outage.ended.stderr);
             assert_eq!(outage.requests, 1, "{wire} {fault:?}");
             // Somebody else on this machine is not sent there either.
@@ -137,8 +140,8 @@ fn a_quota_or_a_long_wait_parks_the_run_and_nothing_more_is_asked() {
 #[test]
 fn a_provider_that_is_never_free_is_left_when_the_time_is_up() {
     each_wire(|wire| {
-        let busy = Fault::Status { code: 429, retry_after: None };
-        let outage = Outage::run(wire, Faults::always(busy), &["--timeout", "2s"]);
+        let busy = ProviderFault::Status { code: 429, retry_after: None };
+        let outage = Outage::run(wire, FaultPlan::always(busy), &["--timeout", "2s"]);
         assert_eq!(outage.ended.code(), Some(4), "{wire}: {}", outage.ended.stderr);
         assert!(outage.requests <= 8, "{wire}: {}", outage.requests);
     });
@@ -147,17 +150,17 @@ fn a_provider_that_is_never_free_is_left_when_the_time_is_up() {
 #[test]
 fn a_machine_that_slept_in_the_middle_of_an_answer_goes_on() {
     each_wire(|wire| {
-        let drip = Fault::Drip { unit: Unit::Event, every: Duration::from_millis(150) };
-        let server = ModelServer::script(JOB).faults(Faults::always(drip)).start();
+        let drip = ProviderFault::Drip { unit: Unit::Event, every: Duration::from_millis(150) };
+        let server = ModelServer::script(JOB).faults(FaultPlan::always(drip)).start();
         let stage = stage();
         fs::create_dir_all(stage.home()).unwrap();
         fs::write(stage.home().join("config.toml"), NETWORK).unwrap();
         let mut running = stage.prompt_over(&server, wire, "go").start();
         testkit::binary::within(Duration::from_secs(20), "the first question", || server.count() == 1);
-        running.signal(Signal::Stop);
+        running.signal(ProcessSignal::Stop);
         // Longer than the idle time of a stream: whatever came meanwhile is there when it wakes.
         thread::sleep(Duration::from_secs(2));
-        running.signal(Signal::Continue);
+        running.signal(ProcessSignal::Continue);
         let ended = running.wait();
         assert_eq!((ended.code(), ended.stdout.as_str()), (Some(0), "It ran.\n"), "{wire}: {}", ended.stderr);
         let log = stage.log(&stage.newest());
@@ -203,8 +206,8 @@ rules:
 #[test]
 fn the_time_of_a_run_goes_on_while_it_waits_for_a_quota() {
     each_wire(|wire| {
-        let quota = Fault::Quota(Duration::from_secs(3600));
-        let outage = Outage::run(wire, Faults::always(quota.clone()), &["--timeout", "1s"]);
+        let quota = ProviderFault::Quota(Duration::from_secs(3600));
+        let outage = Outage::run(wire, FaultPlan::always(quota.clone()), &["--timeout", "1s"]);
         let ended = outage.ended.expect(4);
         let id = outage.stage.newest();
         let hint = format!("hint: go on later with: bosun --resume {id}");
@@ -225,13 +228,13 @@ fn the_time_of_a_run_goes_on_while_it_waits_for_a_quota() {
 fn an_interrupt_while_the_next_attempt_is_waited_for_ends_the_run_at_once_and_loses_nothing() {
     each_wire(|wire| {
         let wait = Duration::from_secs(50);
-        let overloaded = Fault::Status { code: 529, retry_after: Some(wait) };
-        let server = ModelServer::script(JOB).faults(Faults::none().on(2, overloaded)).start();
+        let overloaded = ProviderFault::Status { code: 529, retry_after: Some(wait) };
+        let server = ModelServer::script(JOB).faults(FaultPlan::none().on(2, overloaded)).start();
         let stage = stage();
         let mut running = stage.prompt_over(&server, wire, "go").start();
         running.await_stderr("attempt 2 of ");
         let interrupted = Instant::now();
-        running.signal(Signal::Interrupt);
+        running.signal(ProcessSignal::Interrupt);
         let ended = running.wait().expect(5);
         assert!(interrupted.elapsed() < wait / 2, "{wire}: {:?}", interrupted.elapsed());
         let id = stage.newest();

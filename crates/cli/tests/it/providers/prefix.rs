@@ -1,13 +1,13 @@
 //! What a provider's cache can hold: each request begins as the one before it.
 
 use model::Wire;
-use testkit::server::{ModelServer, Seen};
+use testkit::server::{ModelServer, RecordedRequest};
 
 use super::MODELS;
 use super::job::{JOB, work};
 
 /// The bytes that the next request must begin with: everything before what marks or closes the conversation.
-fn prefix(request: &Seen) -> &[u8] {
+fn prefix(request: &RecordedRequest) -> &[u8] {
     let end: &[u8] = match request.wire {
         Wire::Anthropic => br#","cache_control":{"type":"ephemeral"}}]}],"max_tokens""#,
         Wire::Responses | Wire::Chat => b"]",

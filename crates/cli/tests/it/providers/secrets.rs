@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use testkit::binary::Invocation;
+use testkit::binary::BinaryInvocation;
 use testkit::server::ModelServer;
 
 use super::MODELS;
@@ -20,21 +20,21 @@ rules:
       - call: {{ tool: shell, input: {{ command: \"env > seen.txt; cat seen.txt\" }} }}
   - fail: {{ class: auth, message: \"the key {} is not known\" }}
 ",
-        Invocation::KEY
+        BinaryInvocation::KEY
     )
 }
 
 #[test]
 fn a_key_is_in_no_file_no_output_and_no_program_s_environment() {
     for model in MODELS {
-        let server = ModelServer::script(&script()).key(Invocation::KEY).start();
+        let server = ModelServer::script(&script()).key(BinaryInvocation::KEY).start();
         let stage = stage();
         let run =
             stage.prompt_over(&server, model, "go").args(["--output-format", "jsonl", "--record", "record.jsonl"]);
         let ended = run.env("BOSUN_LOG", "debug").run().expect(7);
         assert_eq!(server.count(), 2, "{model}: the key was accepted");
         assert!(fs::read_to_string(stage.path("seen.txt")).unwrap().contains("PATH="));
-        assert!(!(ended.stdout + &ended.stderr).contains(Invocation::KEY), "{model}");
+        assert!(!(ended.stdout + &ended.stderr).contains(BinaryInvocation::KEY), "{model}");
         for folder in [stage.home(), stage.folder()] {
             assert_without_key(&folder);
         }
@@ -48,7 +48,7 @@ fn assert_without_key(folder: &Path) {
             assert_without_key(&path);
         } else if path.is_file() {
             let bytes = fs::read(&path).unwrap();
-            let key = Invocation::KEY.as_bytes();
+            let key = BinaryInvocation::KEY.as_bytes();
             assert!(!bytes.windows(key.len()).any(|part| part == key), "{} has the key", path.display());
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 use testkit::oracle::check_requests;
 use testkit::server::ModelServer;
 
@@ -13,7 +13,7 @@ use crate::stage;
 
 /// The job by the script itself, which no wire can spoil.
 fn reference() -> Done {
-    work(|stage: &Stage| stage.script(JOB).prompt("do the job"))
+    work(|stage: &BinaryFixture| stage.script(JOB).prompt("do the job"))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use testkit::binary::Signal;
+use testkit::binary::ProcessSignal;
 
 use super::{HELD, await_held, hold, release, serve};
 use crate::stage;
@@ -33,7 +33,7 @@ fn d6_a_killed_server_leaves_a_session_that_is_interrupted_and_resumes() {
     await_held(&stage);
     let before = server.http.watch(&format!("{path}/events"), None).until(|told| told.data["type"] == "callStarted");
     let last = before.iter().filter_map(|told| told.id).next_back().unwrap();
-    server.running.signal(Signal::Kill);
+    server.running.signal(ProcessSignal::Kill);
     server.running.wait().expect_killed();
 
     let server = serve(&stage);
@@ -58,7 +58,7 @@ fn d6_a_server_that_is_asked_to_end_leaves_its_sessions_resumable() {
     let path = server.begin("go");
     let watching = server.http.watch(&format!("{path}/events"), None);
     await_held(&stage);
-    server.running.signal(Signal::Terminate);
+    server.running.signal(ProcessSignal::Terminate);
     let told: Vec<_> = watching.collect();
     assert_eq!(told.last().unwrap().name, "end", "{told:#?}");
     server.running.wait().expect(0);

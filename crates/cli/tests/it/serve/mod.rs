@@ -7,19 +7,19 @@ mod sessions;
 mod streams;
 
 use serde_json::{Value, json};
-use testkit::binary::{PATIENCE, Running, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, RunningBinary, within};
 use testkit::http::Http;
 
 /// A server, and a client that holds its token.
 struct Server {
-    running: Running,
+    running: RunningBinary,
     http: Http,
     token: String,
 }
 
 /// Starts a server.
 #[track_caller]
-fn serve(stage: &Stage) -> Server {
+fn serve(stage: &BinaryFixture) -> Server {
     let running = stage.bosun(["serve", "--json"]).start();
     running.await_stdout("\n");
     let told: Value = serde_json::from_str(running.stdout().trim()).unwrap();
@@ -54,17 +54,17 @@ agents:
 "#;
 
 /// Lets shell calls of [`HELD`] hold.
-fn hold(stage: &Stage) {
+fn hold(stage: &BinaryFixture) {
     std::fs::write(stage.path("hold"), "").unwrap();
 }
 
 /// Lets them go on.
-fn release(stage: &Stage) {
+fn release(stage: &BinaryFixture) {
     std::fs::remove_file(stage.path("hold")).unwrap();
 }
 
 /// Waits until one holds.
 #[track_caller]
-fn await_held(stage: &Stage) {
+fn await_held(stage: &BinaryFixture) {
     within(PATIENCE, "the call runs", || stage.path("witness").exists());
 }

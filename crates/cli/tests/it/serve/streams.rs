@@ -1,16 +1,16 @@
 //! Streams of events: the same for everybody, from any point on, and never in anybody's way.
 
-use testkit::http::Told;
+use testkit::http::SseEvent;
 
 use super::{HELD, await_held, hold, release, serve};
 use crate::stage;
 
 /// The durable events, by number.
-fn durable(told: &[Told]) -> Vec<(u64, String)> {
+fn durable(told: &[SseEvent]) -> Vec<(u64, String)> {
     told.iter().filter_map(|told| Some((told.id?, told.data["type"].as_str()?.to_owned()))).collect()
 }
 
-fn is_quiet(told: &Told) -> bool {
+fn is_quiet(told: &SseEvent) -> bool {
     told.name == "status" && told.data["quiet"] == true
 }
 
@@ -23,7 +23,7 @@ fn d4_two_watchers_see_the_same_order_and_who_comes_back_loses_nothing() {
     let path = format!("{}/events", server.begin("go"));
     let mut one = server.http.watch(&path, None);
     let mut two = server.http.watch(&path, None);
-    let is_started = |told: &Told| told.data["type"] == "callStarted";
+    let is_started = |told: &SseEvent| told.data["type"] == "callStarted";
     let before = one.until(is_started);
     assert_eq!(durable(&before), durable(&two.until(is_started)));
     let last = durable(&before).last().unwrap().0;
@@ -65,12 +65,12 @@ fn d4_what_nobody_runs_is_told_from_its_file_and_ends() {
     stage.prompt("hello").run().expect(0);
     let server = serve(&stage);
     let path = format!("/v1/sessions/{}/events", stage.newest());
-    let told: Vec<Told> = server.http.watch(&path, None).collect();
+    let told: Vec<SseEvent> = server.http.watch(&path, None).collect();
     assert_eq!(durable(&told).len(), stage.log(&stage.newest()).len());
     assert_eq!(told.last().unwrap().name, "end");
-    let rest: Vec<Told> = server.http.watch(&path, Some(3)).collect();
+    let rest: Vec<SseEvent> = server.http.watch(&path, Some(3)).collect();
     assert_eq!(durable(&rest), durable(&told)[3..]);
-    let beyond: Vec<Told> = server.http.watch(&path, Some(999_999_999_999_999)).collect();
+    let beyond: Vec<SseEvent> = server.http.watch(&path, Some(999_999_999_999_999)).collect();
     assert_eq!(beyond.len(), 1);
     server.http.say(&format!("{}Last-Event-ID: x\r\n\r\n", server.http.head("GET", &path))).problem(400);
 }

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use protocol::{Event, Outcome};
-use testkit::binary::{PATIENCE, Signal, within};
+use testkit::binary::{PATIENCE, ProcessSignal, within};
 
 use super::{let_go, state, tasks, tasks_json};
 use crate::stage;
@@ -51,12 +51,12 @@ fn r5_q8_after_a_night_in_which_the_machine_slept_everything_goes_on() {
     within(PATIENCE, "the agents are at work", || {
         stage.path("hand-busy").exists() && running.stdout().contains("Done by /root/rest.")
     });
-    running.signal(Signal::Stop);
+    running.signal(ProcessSignal::Stop);
     thread::sleep(NIGHT);
     assert_eq!(state(&tasks_json(&stage, &["list"]), "/root/lead/hand"), "running");
     stage.bosun(["tasks", "send", "rest", "message good morning"]).run().expect(1).says(&["does not answer"]);
     let_go(&stage, "hand");
-    running.signal(Signal::Continue);
+    running.signal(ProcessSignal::Continue);
     running.wait().expect(0);
     for (agent, said) in [
         ("think", "I have thought.\n"),

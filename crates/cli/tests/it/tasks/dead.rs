@@ -1,6 +1,6 @@
 //! Owners that are dead, or only asleep.
 
-use testkit::binary::Signal;
+use testkit::binary::ProcessSignal;
 
 use super::{busy, let_go, state, tasks, tasks_json};
 use crate::scripts::shells;
@@ -16,7 +16,7 @@ fn r5_what_ran_under_a_dead_owner_is_interrupted_and_only_commands_are_lost() {
     ]);
     let mut running = stage.script(&script).prompt("go").start();
     testkit::binary::within(testkit::binary::PATIENCE, "the command runs", || stage.path("busy").exists());
-    running.signal(Signal::Kill);
+    running.signal(ProcessSignal::Kill);
     running.wait().expect_killed();
     let listed = tasks_json(&stage, &["list"]);
     assert_eq!((state(&listed, "/root"), state(&listed, "/root/sleep")), ("interrupted".into(), "lost".into()));
@@ -33,7 +33,7 @@ fn r5_what_ran_under_a_dead_owner_is_interrupted_and_only_commands_are_lost() {
 fn r8_a_command_for_a_session_that_nobody_runs_waits_in_its_file() {
     let stage = stage();
     let mut running = busy(&stage);
-    running.signal(Signal::Kill);
+    running.signal(ProcessSignal::Kill);
     running.wait().expect_killed();
     let listed = tasks_json(&stage, &["list"]);
     assert_eq!(state(&listed, "/root/docs"), "interrupted");
@@ -58,7 +58,7 @@ fn r8_a_command_for_a_session_that_nobody_runs_waits_in_its_file() {
 fn r5_an_owner_that_sleeps_is_no_dead_owner() {
     let stage = stage();
     let mut running = busy(&stage);
-    running.signal(Signal::Stop);
+    running.signal(ProcessSignal::Stop);
     let listed = tasks_json(&stage, &["list"]);
     assert_eq!((state(&listed, "/root/docs"), state(&listed, "/root")), ("running".into(), "running".into()));
     let sent = stage.bosun(["tasks", "send", "docs", "message good morning"]).run().expect(1);
@@ -67,7 +67,7 @@ fn r5_an_owner_that_sleeps_is_no_dead_owner() {
     stage.bosun(["--continue", "--allow-all"]).run().expect(2);
     let_go(&stage, "docs");
     let_go(&stage, "tests");
-    running.signal(Signal::Continue);
+    running.signal(ProcessSignal::Continue);
     running.wait().expect(0);
     // Whoever asked had gone, and was told so: a process that is not there any more speaks for nobody.
     assert!(!tasks(&stage, &["output", "docs"]).contains("good morning"));

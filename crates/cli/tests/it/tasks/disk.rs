@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use protocol::Event;
 use serde_json::json;
-use testkit::binary::{PATIENCE, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, within};
 
 use super::{state, tasks, tasks_json};
 use crate::scripts::shells;
@@ -17,7 +17,7 @@ fn flood(name: &str) -> String {
     format!("yes | head -c 20000000; touch {name}")
 }
 
-fn settings(stage: &Stage, output: &str) {
+fn settings(stage: &BinaryFixture, output: &str) {
     fs::create_dir_all(stage.home()).unwrap();
     fs::write(stage.home().join("config.toml"), format!("[output]\n{output}\n")).unwrap();
 }
@@ -30,13 +30,13 @@ fn size(folder: &Path) -> u64 {
 }
 
 /// What the output of commands takes. It is looked at alone: the databases beside it grow and shrink between two looks.
-fn kept(stage: &Stage) -> u64 {
+fn kept(stage: &BinaryFixture) -> u64 {
     let sessions = fs::read_dir(stage.home().join("sessions")).into_iter().flatten().flatten();
     sessions.map(|session| size(&session.path().join("output"))).sum()
 }
 
 /// The largest that a session's output was seen to be until `done` is there.
-fn largest(stage: &Stage, done: &str) -> u64 {
+fn largest(stage: &BinaryFixture, done: &str) -> u64 {
     let mut most = 0;
     within(PATIENCE, "the flood is over", || {
         most = most.max(kept(stage));
@@ -46,7 +46,7 @@ fn largest(stage: &Stage, done: &str) -> u64 {
 }
 
 /// What a session's folders hold besides output.
-fn databases(stage: &Stage) -> u64 {
+fn databases(stage: &BinaryFixture) -> u64 {
     let folders = fs::read_dir(stage.home().join("sessions")).into_iter().flatten().flatten();
     let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
     files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()

@@ -2,7 +2,7 @@
 
 use protocol::{Body, Envelope, Event, Outcome};
 use serde_json::json;
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use super::{let_go, state, tasks_json};
 use crate::stage;
@@ -88,7 +88,7 @@ fn r3_q43_one_agent_that_fails_makes_the_answer_partial() {
     assert_eq!((state(&listed, "/root/a"), state(&listed, "/root/b")), ("idle".into(), "failed".into()));
 }
 
-fn cut_off(stage: &Stage) {
+fn cut_off(stage: &BinaryFixture) {
     let ended = stage.prompt("go").args(["--background-wait", "200ms"]).run().expect(4);
     assert_eq!(ended.stdout, "This is turn 2.\n");
     let words = "stopped before their end, since nothing was heard: /root/a";

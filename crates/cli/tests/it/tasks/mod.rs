@@ -15,7 +15,7 @@ mod views;
 use std::fs;
 
 use serde_json::Value;
-use testkit::binary::{PATIENCE, Running, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, RunningBinary, within};
 
 /// A root that starts one agent in the background and waits for another; each waits for a file.
 const CREW: &str = r#"
@@ -42,7 +42,7 @@ rules:
 "#;
 
 /// A session of which both agents wait for their file.
-fn busy(stage: &Stage) -> Running {
+fn busy(stage: &BinaryFixture) -> RunningBinary {
     let running = stage.script(CREW).prompt("go").args(["--output-format", "json"]).start();
     for agent in ["docs", "tests"] {
         let busy = stage.path(&format!("{agent}-busy"));
@@ -52,18 +52,18 @@ fn busy(stage: &Stage) -> Running {
 }
 
 /// Lets an agent go on.
-fn let_go(stage: &Stage, agent: &str) {
+fn let_go(stage: &BinaryFixture, agent: &str) {
     fs::write(stage.path(&format!("{agent}-go")), "").unwrap();
 }
 
 /// What `bosun tasks` prints with these arguments.
 #[track_caller]
-fn tasks(stage: &Stage, args: &[&str]) -> String {
+fn tasks(stage: &BinaryFixture, args: &[&str]) -> String {
     stage.bosun(["tasks"].iter().chain(args)).run().expect(0).stdout
 }
 
 #[track_caller]
-fn tasks_json(stage: &Stage, args: &[&str]) -> Value {
+fn tasks_json(stage: &BinaryFixture, args: &[&str]) -> Value {
     let all = ["tasks"].iter().chain(args).chain(&["--json"]);
     stage.bosun(all).run().expect(0).json()
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use testkit::binary::Stage;
+use testkit::binary::BinaryFixture;
 
 use crate::stage;
 
@@ -19,7 +19,7 @@ rules:
 "#;
 
 /// Hooks that refuse every agent, and one that notes what it is told of denials.
-fn refusing(stage: &Stage) {
+fn refusing(stage: &BinaryFixture) {
     let told = stage.path("told").display().to_string();
     let noting = format!("read -r told; printf '%s\\n' \"$told\" >> '{told}'");
     let hook = |command: &str| json!([{ "type": "command", "bash": command }]);

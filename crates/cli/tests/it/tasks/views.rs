@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use testkit::binary::{PATIENCE, Running, Stage, within};
+use testkit::binary::{BinaryFixture, PATIENCE, RunningBinary, within};
 
 use super::{let_go, tasks_json};
 use crate::stage;
@@ -29,7 +29,7 @@ rules:
   - answer: [say: "Done by ${path}."]
 "#;
 
-fn hooked(stage: &Stage) {
+fn hooked(stage: &BinaryFixture) {
     let told = stage.path("told").display().to_string();
     let command = format!("read -r told; printf '%s\\n' \"$told\" >> '{told}'");
     let hook = json!([{ "type": "command", "bash": command }]);
@@ -49,8 +49,8 @@ fn told(file: &Path, event: &str) -> Vec<Value> {
 }
 
 struct Scene {
-    stage: Stage,
-    running: Running,
+    stage: BinaryFixture,
+    running: RunningBinary,
     looks: u32,
 }
 

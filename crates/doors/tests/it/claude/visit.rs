@@ -7,7 +7,7 @@ use bosun_doors::{Ended, House, Opening, Order, Refusal};
 use host::Home;
 use protocol::PermissionMode;
 use serde_json::{Value, json};
-use testkit::session::{Scenario, Stage};
+use testkit::session::{Scenario, SessionFixture};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::task::JoinSet;
 
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Opens the sessions of a stage, and keeps what was ordered.
 #[derive(Debug)]
 pub(super) struct Inn {
-    pub(super) stage: Stage,
+    pub(super) stage: SessionFixture,
     pub(super) orders: Mutex<Vec<Vec<String>>>,
     variables: Vec<(String, String)>,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bosun_doors::{Ended, House, Opening, Order, Refusal};
 use host::Home;
 use serde_json::{Value, json};
-use testkit::session::{Scenario, Stage};
+use testkit::session::{Scenario, SessionFixture};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinSet;
 
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A house whose sessions are all of one stage.
 pub(crate) struct Cottage {
-    stage: Stage,
+    stage: SessionFixture,
     pub(crate) flags: Mutex<Vec<String>>,
     /// What `COPILOT_HOME` names.
     base: Option<String>,
@@ -57,12 +57,12 @@ impl Client {
         Client::at(scenario.ready())
     }
 
-    pub(crate) fn at(stage: Stage) -> Client {
+    pub(crate) fn at(stage: SessionFixture) -> Client {
         Client::under(stage, None)
     }
 
     /// One whose program keeps its sessions under a base directory.
-    pub(crate) fn under(stage: Stage, base: Option<&str>) -> Client {
+    pub(crate) fn under(stage: SessionFixture, base: Option<&str>) -> Client {
         let house = Arc::new(Cottage { stage, flags: Mutex::default(), base: base.map(str::to_owned) });
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(theirs);
@@ -72,7 +72,7 @@ impl Client {
         Client { input: BufReader::new(input), output, house, door, next: 0, heard: VecDeque::new() }
     }
 
-    pub(crate) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> SessionFixture {
         self.house.stage.clone()
     }
 

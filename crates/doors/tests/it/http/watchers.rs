@@ -6,13 +6,13 @@ use bosun_doors::http::Limits;
 use bosun_doors::{House, Opening, Order, Refusal};
 use host::Home;
 use serde_json::json;
-use testkit::http::Told;
-use testkit::session::{Stage, scenario};
+use testkit::http::SseEvent;
+use testkit::session::{SessionFixture, scenario};
 
 use super::serve_house;
 
 /// A house whose sessions are all of one stage.
-struct Furnished(Stage);
+struct Furnished(SessionFixture);
 
 impl House for Furnished {
     fn home(&self) -> &Home {
@@ -35,7 +35,7 @@ rules:
   - answer: [ { say: 'Done.' } ]
 ";
 
-fn durable(told: &[Told]) -> Vec<u64> {
+fn durable(told: &[SseEvent]) -> Vec<u64> {
     told.iter().filter_map(|told| told.id).collect()
 }
 
@@ -49,7 +49,7 @@ fn every_watcher_sees_every_event_once_and_one_that_reads_nothing_holds_up_nobod
     let _silent: Vec<_> = (0..24).map(|_| served.http.narrow().watch(&format!("{path}/events"), None)).collect();
     served.http.done("POST", &format!("{path}/messages"), Some(json!({ "text": "go" })));
     let is_over =
-        |told: &Told| told.name == "status" && told.data["quiet"] == true && told.data["seq"].as_u64() > Some(120);
+        |told: &SseEvent| told.name == "status" && told.data["quiet"] == true && told.data["seq"].as_u64() > Some(120);
     let first = durable(&watchers[0].until(is_over));
     assert!(first.iter().enumerate().all(|(n, seq)| *seq == n as u64 + 1), "{first:?}");
     for watcher in &mut watchers[1..] {

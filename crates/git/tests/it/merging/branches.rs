@@ -1,6 +1,6 @@
 //! Branches made in one go, without a work tree.
 
-use git::{Commit, Part};
+use git::{Commit, MergePart};
 
 use crate::stage::Stage;
 
@@ -28,7 +28,7 @@ pub(crate) struct Branch {
 }
 
 /// Makes the branches, and gives what they brought.
-pub(crate) async fn import(stage: &Stage, branches: &[Branch]) -> Vec<Part> {
+pub(crate) async fn import(stage: &Stage, branches: &[Branch]) -> Vec<MergePart> {
     let mut stream = Vec::new();
     for (age, branch) in branches.iter().enumerate() {
         let age = 1_700_000_000 + age;
@@ -43,13 +43,13 @@ pub(crate) async fn import(stage: &Stage, branches: &[Branch]) -> Vec<Part> {
     let mut parts = Vec::new();
     for Branch { name, .. } in branches {
         let commit = super::named(&stage.git, &format!("refs/bosun/test/work/{name}")).await;
-        parts.push(Part { name: name.clone(), title: String::new(), commit });
+        parts.push(MergePart { name: name.clone(), title: String::new(), commit });
     }
     parts
 }
 
 /// One branch from a commit.
-pub(crate) async fn branch(stage: &Stage, from: &Commit, name: &str, edits: Vec<Edit>) -> Part {
+pub(crate) async fn branch(stage: &Stage, from: &Commit, name: &str, edits: Vec<Edit>) -> MergePart {
     import(stage, &[Branch { name: name.into(), from: from.clone(), edits }]).await.remove(0)
 }
 

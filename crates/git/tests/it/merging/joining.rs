@@ -1,15 +1,15 @@
 //! Commits joined on a base, and conflicts that somebody resolves.
 
-use git::{Commit, Merged, Resolved, join, merge};
+use git::{Commit, MergeOutcome, ResolveOutcome, join, merge};
 
 use super::branches::{branch, write};
 use super::{file, head, signature, tree};
 use crate::stage::Stage;
 
-async fn whole(stage: &Stage, base: &Commit, parts: &[git::Part]) -> Commit {
+async fn whole(stage: &Stage, base: &Commit, parts: &[git::MergePart]) -> Commit {
     match join(&stage.git, base, parts, &signature()).await.unwrap() {
-        Merged::Whole(commit) => commit,
-        Merged::Conflict(conflict) => panic!("{conflict:?}"),
+        MergeOutcome::Whole(commit) => commit,
+        MergeOutcome::Conflict(conflict) => panic!("{conflict:?}"),
     }
 }
 
@@ -42,7 +42,9 @@ async fn f8_a_conflict_names_its_files_and_is_whole_once_no_mark_is_left() {
     let base = head(&stage).await;
     let a = branch(&stage, &base, "a", vec![write("a.txt", "left\n"), write("own.txt", "a\n")]).await;
     let b = branch(&stage, &base, "b", vec![write("a.txt", "right\n"), write("b.txt", "b\n")]).await;
-    let Merged::Conflict(conflict) = merge(&stage.git, &a.commit, &b, &signature()).await.unwrap() else { panic!() };
+    let MergeOutcome::Conflict(conflict) = merge(&stage.git, &a.commit, &b, &signature()).await.unwrap() else {
+        panic!()
+    };
     assert_eq!((conflict.files.as_slice(), &conflict.part), (&["a.txt".to_owned()][..], &b));
     assert!(conflict.words.iter().any(|words| words.contains("Merge conflict in a.txt")), "{:?}", conflict.words);
 
@@ -53,14 +55,14 @@ async fn f8_a_conflict_names_its_files_and_is_whole_once_no_mark_is_left() {
     assert!(marked.contains(&ours) && marked.contains(&theirs), "{marked}");
 
     let resolve = async |done| conflict.resolve(&stage.git, done, &signature()).await.unwrap();
-    assert_eq!(resolve(&begun).await, Resolved::Marked(vec!["a.txt".into()]));
+    assert_eq!(resolve(&begun).await, ResolveOutcome::Marked(vec!["a.txt".into()]));
     let moved =
         branch(&stage, &begun, "moved", vec![super::branches::Edit::Rename("a.txt".into(), "z.txt".into())]).await;
-    assert_eq!(resolve(&moved.commit).await, Resolved::Marked(vec!["z.txt".into()]));
+    assert_eq!(resolve(&moved.commit).await, ResolveOutcome::Marked(vec!["z.txt".into()]));
     // Marks of anybody else are text like any other.
     let text = "<<<<<<< HEAD\nboth\n=======\n>>>>>>> main\n";
     let done = branch(&stage, &begun, "done", vec![write("a.txt", text)]).await;
-    let Resolved::Whole(commit) = resolve(&done.commit).await else { panic!() };
+    let ResolveOutcome::Whole(commit) = resolve(&done.commit).await else { panic!() };
     let parents = stage.git.text(&["log", "-1", "--format=%P", commit.as_str()]).await.unwrap();
     assert_eq!(parents, format!("{} {}", a.commit, b.commit));
     assert_eq!(tree(&stage.git, &commit).await, tree(&stage.git, &done.commit).await);

@@ -1,13 +1,13 @@
 //! Every kind of change, merged as git merges it.
 
-use git::{Commit, Git, Part};
+use git::{Commit, Git, MergePart};
 
 use super::branches::{Branch, Edit, import, write};
 use super::{head, queue, take, tree};
 use crate::stage::Stage;
 
 /// What `git merge` makes of the parts, one after the other, in a clone with a work tree.
-pub(super) async fn merged_by_hand(stage: &Stage, name: &str, base: &Commit, parts: &[Part]) -> (Git, Vec<bool>) {
+pub(super) async fn merged_by_hand(stage: &Stage, name: &str, base: &Commit, parts: &[MergePart]) -> (Git, Vec<bool>) {
     let folder = stage.path().join(name);
     let origin = stage.git.folder().to_str().unwrap();
     stage.git.done(&["clone", "-q", "--shared", origin, folder.to_str().unwrap()], &[]).await.unwrap();

@@ -1,6 +1,6 @@
 //! The user's branch moves to the result, or stays with a reason.
 
-use git::{Commit, Git, LandError, Landed, Landing, Outset, Part, Scratch};
+use git::{BaseCommit, Commit, Git, LandError, LandOutcome, LandRequest, MergePart, ScratchCheckout};
 
 use super::branches::{Edit, branch, write};
 use super::{head, signature, tree};
@@ -10,9 +10,9 @@ const MARK: &str = "refs/bosun/test/landing";
 
 struct Scene {
     stage: Stage,
-    outset: Outset,
-    part: Part,
-    scratch: Scratch,
+    outset: BaseCommit,
+    part: MergePart,
+    scratch: ScratchCheckout,
 }
 
 impl Scene {
@@ -26,19 +26,19 @@ impl Scene {
     }
 
     async fn on(stage: Stage) -> Scene {
-        let outset = Outset::now(&stage.git).await.unwrap();
+        let outset = BaseCommit::now(&stage.git).await.unwrap();
         let edits = vec![write("a.txt", "two\n"), write("new/file.txt", "n\n"), Edit::Remove("gone.txt".into())];
         let part = branch(&stage, &outset.base, "work", edits).await;
         let scratch = super::scratch(&stage, &outset.head).await;
         Scene { stage, outset, part, scratch }
     }
 
-    async fn land(&self) -> Result<Landed, LandError> {
+    async fn land(&self) -> Result<LandOutcome, LandError> {
         self.land_at(&self.part.commit).await
     }
 
-    async fn land_at(&self, tip: &Commit) -> Result<Landed, LandError> {
-        let landing = Landing { outset: &self.outset, tip, scratch: &self.scratch, mark: MARK };
+    async fn land_at(&self, tip: &Commit) -> Result<LandOutcome, LandError> {
+        let landing = LandRequest { outset: &self.outset, tip, scratch: &self.scratch, mark: MARK };
         landing.land(self.git()).await
     }
 
@@ -72,14 +72,14 @@ async fn f8_branch_index_and_work_tree_move_together() {
     let scene = Scene::new().await;
     scene.stage.write("notes", "not known to git\n");
     let from = scene.outset.head.clone();
-    assert_eq!(scene.land().await, Ok(Landed::Moved { from: from.clone() }));
+    assert_eq!(scene.land().await, Ok(LandOutcome::Moved { from: from.clone() }));
     assert_eq!(head(&scene.stage).await, scene.part.commit);
     assert_eq!(scene.git().text(&["symbolic-ref", "HEAD"]).await.unwrap(), "refs/heads/main");
     assert_eq!(scene.status().await, "?? notes");
     assert_eq!((scene.read("a.txt").as_deref(), scene.read("gone.txt")), (Some("two\n"), None));
     assert_eq!(super::named(scene.git(), "ORIG_HEAD").await, from);
     assert!(!scene.has_mark().await);
-    assert_eq!(scene.land().await, Ok(Landed::Held));
+    assert_eq!(scene.land().await, Ok(LandOutcome::Held));
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn f8_whatever_the_user_did_meanwhile_the_branch_stays() {
     scene.git().done(&["reset", "-q", "--hard", scene.outset.head.as_str()], &[]).await.unwrap();
     let next = branch(&scene.stage, &scene.part.commit, "next", vec![write("c.txt", "c\n")]).await;
     scene.land().await.unwrap();
-    assert_eq!(scene.land_at(&next.commit).await, Ok(Landed::Moved { from: scene.part.commit.clone() }));
+    assert_eq!(scene.land_at(&next.commit).await, Ok(LandOutcome::Moved { from: scene.part.commit.clone() }));
 }
 
 #[tokio::test]
@@ -132,18 +132,18 @@ async fn a_head_that_is_on_no_branch_moves_if_it_stayed() {
 async fn what_work_is_built_on_is_kept_once() {
     let stage = Stage::new().await;
     let below = "refs/bosun/test";
-    assert_eq!(Outset::kept(&stage.git, below).await.unwrap(), None);
+    assert_eq!(BaseCommit::kept(&stage.git, below).await.unwrap(), None);
     stage.git.done(&["checkout", "-q", "-b", "some/branch"], &[]).await.unwrap();
-    let outset = Outset::now(&stage.git).await.unwrap();
+    let outset = BaseCommit::now(&stage.git).await.unwrap();
     let work = branch(&stage, &outset.head, "snapshot", vec![write("a.txt", "dirty\n")]).await;
     let outset = outset.with_snapshot(work.commit);
     outset.keep(&stage.git, below).await.unwrap();
-    assert_eq!(Outset::kept(&stage.git, below).await.unwrap(), Some(outset.clone()));
+    assert_eq!(BaseCommit::kept(&stage.git, below).await.unwrap(), Some(outset.clone()));
     assert!(outset.keep(&stage.git, below).await.is_err(), "what is kept stays");
     stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
-    let detached = Outset::now(&stage.git).await.unwrap();
+    let detached = BaseCommit::now(&stage.git).await.unwrap();
     detached.keep(&stage.git, "refs/bosun/other").await.unwrap();
-    assert_eq!(Outset::kept(&stage.git, "refs/bosun/other").await.unwrap(), Some(detached));
+    assert_eq!(BaseCommit::kept(&stage.git, "refs/bosun/other").await.unwrap(), Some(detached));
 }
 
 /// A stage with work that is not committed, and a outset that holds it.
@@ -154,7 +154,7 @@ async fn dirty() -> Scene {
     stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
     stage.write("b.txt", "not committed\n");
     stage.write("untracked.txt", "u\n");
-    let outset = Outset::now(&stage.git).await.unwrap();
+    let outset = BaseCommit::now(&stage.git).await.unwrap();
     let edits = vec![write("b.txt", "not committed\n"), write("untracked.txt", "u\n")];
     let snapshot = branch(&stage, &outset.head, "snapshot", edits).await;
     let outset = outset.with_snapshot(snapshot.commit);

@@ -10,7 +10,10 @@ mod queueing;
 mod random;
 mod torn;
 
-use git::{Commit, Git, Offer, Order, Part, Queue, Repository, Scratch, Signature, Yard};
+use git::{
+    CheckoutRequest, Commit, Git, MergeCandidateOutcome, MergePart, MergeQueue, MergeWorkspace, Repository,
+    ScratchCheckout, Signature,
+};
 
 use crate::stage::Stage;
 
@@ -26,30 +29,30 @@ async fn head(stage: &Stage) -> Commit {
     named(&stage.git, "HEAD").await
 }
 
-async fn scratch(stage: &Stage, base: &Commit) -> Scratch {
+async fn scratch(stage: &Stage, base: &Commit) -> ScratchCheckout {
     let repository = Repository::find(&stage.git).await.unwrap();
     let root = stage.home.make_checkouts(stage.session).unwrap();
-    Scratch::make(
+    ScratchCheckout::make(
         &repository,
         &root,
-        Order { id: stage.id(), name: "merging".into(), title: String::new(), base: base.clone() },
+        CheckoutRequest { id: stage.id(), name: "merging".into(), title: String::new(), base: base.clone() },
     )
     .await
     .unwrap()
 }
 
-async fn queue(stage: &Stage, tip: &Commit) -> Queue {
+async fn queue(stage: &Stage, tip: &Commit) -> MergeQueue {
     let scratch = scratch(stage, tip).await;
     let (repository, pin) = (stage.git.clone(), "refs/bosun/test/merged".into());
-    Queue::new(Yard { repository, scratch, pin, by: signature() }, tip.clone())
+    MergeQueue::new(MergeWorkspace { repository, scratch, pin, by: signature() }, tip.clone())
 }
 
 /// Offers a part and accepts what comes of it; tells the files otherwise.
-async fn take(queue: &mut Queue, part: &Part) -> Result<Commit, Vec<String>> {
+async fn take(queue: &mut MergeQueue, part: &MergePart) -> Result<Commit, Vec<String>> {
     match queue.offer(part).await.unwrap() {
-        Offer::Held => Ok(queue.tip().clone()),
-        Offer::Candidate(candidate) => Ok(queue.accept(candidate).await.unwrap().clone()),
-        Offer::Conflict(conflict) => Err(conflict.files),
+        MergeCandidateOutcome::Held => Ok(queue.tip().clone()),
+        MergeCandidateOutcome::Candidate(candidate) => Ok(queue.accept(candidate).await.unwrap().clone()),
+        MergeCandidateOutcome::Conflict(conflict) => Err(conflict.files),
     }
 }
 

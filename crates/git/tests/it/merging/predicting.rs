@@ -1,6 +1,6 @@
 //! What will clash is told before anything is merged.
 
-use git::{Clash, predict};
+use git::{PredictedConflict, predict};
 
 use super::branches::{Branch, Edit, import, write};
 use super::head;
@@ -21,7 +21,8 @@ async fn f8_clashes_are_predicted_among_two_hundred_branches() {
         (0..200).map(|n| Branch { name: n.to_string(), from: base.clone(), edits: edits(n) }).collect();
     let parts = import(&stage, &branches).await;
     let found = predict(&stage.git, &base, &parts).await.unwrap();
-    let pairs: Vec<(&str, &str)> = found.iter().map(|Clash { a, b, .. }| (a.as_str(), b.as_str())).collect();
+    let pairs: Vec<(&str, &str)> =
+        found.iter().map(|PredictedConflict { a, b, .. }| (a.as_str(), b.as_str())).collect();
     assert!(pairs.len() <= 7, "{pairs:?}");
     for pair in [("7", "30"), ("7", "70"), ("7", "170"), ("20", "120"), ("30", "70")] {
         assert!(pairs.contains(&pair), "{pair:?} of {pairs:?}");

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use git::{Commit, Offer, Part, Queue, Settled};
+use git::{Commit, ConflictOutcome, MergeCandidateOutcome, MergePart, MergeQueue};
 
 use super::branches::{Branch, Edit, import, write};
 use super::{file, head, queue, take};
@@ -47,11 +47,11 @@ enum End {
     Failed(String),
 }
 
-async fn step(queue: &mut Queue, part: &Part) -> End {
+async fn step(queue: &mut MergeQueue, part: &MergePart) -> End {
     match queue.offer(part).await.unwrap() {
-        Offer::Held => End::Merged(queue.tip().clone()),
-        Offer::Conflict(conflict) => End::Conflict(conflict.files),
-        Offer::Candidate(candidate) => match check(queue.show(&candidate).await.unwrap()) {
+        MergeCandidateOutcome::Held => End::Merged(queue.tip().clone()),
+        MergeCandidateOutcome::Conflict(conflict) => End::Conflict(conflict.files),
+        MergeCandidateOutcome::Candidate(candidate) => match check(queue.show(&candidate).await.unwrap()) {
             Ok(()) => End::Merged(queue.accept(candidate).await.unwrap().clone()),
             Err(said) => End::Failed(said),
         },
@@ -136,12 +136,12 @@ async fn a_conflict_that_somebody_resolved_is_taken_as_a_merge() {
     let [a, b] = import(&stage, &branches).await.try_into().unwrap();
     let mut queue = queue(&stage, &base).await;
     take(&mut queue, &a).await.unwrap();
-    let Offer::Conflict(conflict) = queue.offer(&b).await.unwrap() else { panic!() };
+    let MergeCandidateOutcome::Conflict(conflict) = queue.offer(&b).await.unwrap() else { panic!() };
     let begun = conflict.begun(&stage.git, &super::signature()).await.unwrap();
-    assert_eq!(queue.settle(&conflict, &begun).await.unwrap(), Settled::Marked(vec!["a.txt".into()]));
+    assert_eq!(queue.settle(&conflict, &begun).await.unwrap(), ConflictOutcome::Marked(vec!["a.txt".into()]));
     let done = super::branches::branch(&stage, &begun, "done", vec![write("a.txt", "a\nb\n")]).await;
-    let Settled::Candidate(candidate) = queue.settle(&conflict, &done.commit).await.unwrap() else { panic!() };
+    let ConflictOutcome::Candidate(candidate) = queue.settle(&conflict, &done.commit).await.unwrap() else { panic!() };
     queue.accept(candidate).await.unwrap();
     assert_eq!(file(&stage.git, queue.tip(), "a.txt").await, "a\nb");
-    assert_eq!(queue.offer(&b).await.unwrap(), Offer::Held);
+    assert_eq!(queue.offer(&b).await.unwrap(), MergeCandidateOutcome::Held);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use git::{Commit, Part};
+use git::{Commit, MergePart};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -76,7 +76,7 @@ async fn tried(all: Vec<Vec<Touch>>) {
     assert_eq!(tree(&stage.git, &tip).await, tree(&git, &hand).await);
 }
 
-async fn merged(stage: &Stage, base: &Commit, parts: &[Part], own: &[BTreeSet<(usize, String)>]) -> Commit {
+async fn merged(stage: &Stage, base: &Commit, parts: &[MergePart], own: &[BTreeSet<(usize, String)>]) -> Commit {
     let mut queue = queue(stage, base).await;
     let mut accepted = BTreeSet::new();
     for (part, own) in parts.iter().zip(own) {

@@ -1,6 +1,6 @@
 //! A landing that was broken off is finished by the next, whichever step it had come to.
 
-use git::{Commit, LandError, Landed, Landing, Outset};
+use git::{BaseCommit, Commit, LandError, LandOutcome, LandRequest};
 
 use super::branches::{Edit, branch, write};
 use super::head;
@@ -18,13 +18,13 @@ enum Step {
     Branch,
 }
 
-async fn begun(stage: &Stage) -> (Outset, Commit) {
+async fn begun(stage: &Stage) -> (BaseCommit, Commit) {
     for (name, text) in [("changes.txt", "old\n"), ("goes.txt", "old\n"), ("stays.txt", "old\n")] {
         stage.write(name, text);
     }
     stage.git.done(&["add", "-A"], &[]).await.unwrap();
     stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
-    let outset = Outset::now(&stage.git).await.unwrap();
+    let outset = BaseCommit::now(&stage.git).await.unwrap();
     let edits = vec![
         write("a.txt", "new\n"),
         write("changes.txt", "new\n"),
@@ -35,7 +35,7 @@ async fn begun(stage: &Stage) -> (Outset, Commit) {
     (outset, part.commit)
 }
 
-async fn break_off(stage: &Stage, step: Step, outset: &Outset, tip: &Commit) {
+async fn break_off(stage: &Stage, step: Step, outset: &BaseCommit, tip: &Commit) {
     let git = &stage.git;
     git.done(&["update-ref", MARK, tip.as_str()], &[]).await.unwrap();
     if matches!(step, Step::SomeFiles | Step::AllFiles) {
@@ -62,8 +62,9 @@ async fn f8_a_landing_that_was_broken_off_is_finished() {
         stage.write("notes", "mine\n");
         break_off(&stage, step, &outset, &tip).await;
         let scratch = super::scratch(&stage, &outset.head).await;
-        let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
-        let expected = if step == Step::Branch { Landed::Held } else { Landed::Moved { from: outset.head.clone() } };
+        let landing = LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+        let expected =
+            if step == Step::Branch { LandOutcome::Held } else { LandOutcome::Moved { from: outset.head.clone() } };
         assert_eq!(landing.land(&stage.git).await, Ok(expected), "{step:?}");
         assert_eq!(head(&stage).await, tip);
         assert_eq!(stage.git.text(&["status", "--porcelain"]).await.unwrap(), "?? notes", "{step:?}");
@@ -79,7 +80,7 @@ async fn f8_a_file_that_somebody_changed_since_is_not_overwritten() {
         break_off(&stage, Step::SomeFiles, &outset, &tip).await;
         stage.write(name, "mine\n");
         let scratch = super::scratch(&stage, &outset.head).await;
-        let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+        let landing = LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
         let torn = LandError::Torn { tip: tip.clone(), files: vec![name.into()] };
         assert_eq!(landing.land(&stage.git).await, Err(torn));
         assert_eq!(std::fs::read_to_string(stage.git.folder().join(name)).unwrap(), "mine\n");
@@ -98,7 +99,7 @@ fn folder(stage: &Stage, n: usize, owner: &str, taken: &str) -> std::path::PathB
 
 /// A landing's owner that is gone, and one that lives, as they are written down.
 fn owners() -> (&'static str, String) {
-    let host::Owner { boot, pid, started } = host::Owner::current().unwrap();
+    let host::ProcessIdentity { boot, pid, started } = host::ProcessIdentity::current().unwrap();
     let alive = format!(r#"{{"boot":"{boot}","pid":{pid},"started":{started}}}"#);
     (r#"{"boot":"an earlier boot","pid":1,"started":1}"#, alive)
 }
@@ -112,7 +113,7 @@ async fn the_next_landing_clears_what_a_killed_one_left_unless_a_file_is_nowhere
     let saved = folder(&stage, 2, dead, "saved at the last moment\n");
     let used = folder(&stage, 3, &alive, "old\n");
     let scratch = super::scratch(&stage, &outset.head).await;
-    let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+    let landing = LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
     landing.land(&stage.git).await.unwrap();
     assert!(!committed.exists(), "everything in it is committed");
     assert_eq!(std::fs::read_to_string(saved.join("old/deep/file")).unwrap(), "saved at the last moment\n");
@@ -129,7 +130,7 @@ async fn the_lock_of_the_index_that_a_killed_landing_left_is_removed_and_nobody_
     let (dead, alive) = owners();
     let lock = stage.git.folder().join(".git/index.lock");
     let scratch = super::scratch(&stage, &outset.head).await;
-    let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+    let landing = LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
     // That of a git command, whose content happens to be the same; and that of a landing under way.
     let left = folder(&stage, 1, dead, "old\n");
     std::fs::write(left.join("index.put"), "an index").unwrap();

@@ -7,7 +7,7 @@ use model::{Calls, Delta, Facts, Request};
 use protocol::{AgentSpec, Budget, Delivery, Event, Outcome, Price};
 use runtime::Start;
 use serde_json::json;
-use testkit::session::{Driver, Run, scenario};
+use testkit::session::{PlayedSession, SessionDriver, scenario};
 use tokio::sync::Semaphore;
 
 use super::played::{answer, asked, calls, played, raw, says, with, work};
@@ -17,7 +17,7 @@ fn tokens(tokens: u64) -> Budget {
 }
 
 /// Folds the log and checks every account at every event.
-fn audit(run: &Run) {
+fn audit(run: &PlayedSession) {
     let mut kernel = Kernel::new(Limits::default());
     for envelope in run.events() {
         kernel.evolve(&envelope.entry).unwrap();
@@ -62,7 +62,7 @@ const DOLLAR: u64 = 1_000_000;
 
 /// A root that starts eight agents in the background, each held until the gate is opened. The longest answer that its
 /// model can give costs a dollar.
-async fn eight(budget: u64) -> (Driver, Arc<Semaphore>) {
+async fn eight(budget: u64) -> (SessionDriver, Arc<Semaphore>) {
     let price = Price { input: 3 * DOLLAR, output: 15 * DOLLAR, cache_read: 0, cache_write: 0 };
     let facts = Facts { price: Some(price), max_output: 66_667, ..Facts::UNKNOWN };
     let model = played(|request| match (request.path.as_str(), request.turn) {

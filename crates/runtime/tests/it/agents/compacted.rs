@@ -7,7 +7,7 @@ use model::{Delta, Facts, Request};
 use protocol::{Block, Delivery, Event, Outcome, TaskState};
 use runtime::Start;
 use serde_json::json;
-use testkit::session::{Run, Stage, scenario};
+use testkit::session::{PlayedSession, SessionFixture, scenario};
 
 use super::played::{asked, calls, heard, played, says, tools, with, work};
 
@@ -37,7 +37,7 @@ fn job(request: &Request) -> Vec<Delta> {
     }
 }
 
-fn stage(context: Option<u64>) -> (Stage, Arc<tokio::sync::Semaphore>) {
+fn stage(context: Option<u64>) -> (SessionFixture, Arc<tokio::sync::Semaphore>) {
     let facts = Facts { context, max_output: 200, ..Facts::UNKNOWN };
     let model = played(job).known(facts).uncounted();
     let (model, gate) = model.holding(|request| request.path == "/root/b" && request.turn == 1);
@@ -45,7 +45,7 @@ fn stage(context: Option<u64>) -> (Stage, Arc<tokio::sync::Semaphore>) {
     (scenario().model(Arc::new(model)).file("big.txt", &big).allow_all().ready(), gate)
 }
 
-async fn run(context: Option<u64>) -> Run {
+async fn run(context: Option<u64>) -> PlayedSession {
     let (stage, gate) = stage(context);
     let mut driver = stage.open(Start::New).await;
     driver.send("Build it, then tidy up.", Delivery::FollowUp).await;
@@ -55,7 +55,7 @@ async fn run(context: Option<u64>) -> Run {
     driver.leave().await
 }
 
-fn said(run: &Run) -> Vec<&[Block]> {
+fn said(run: &PlayedSession) -> Vec<&[Block]> {
     let root = run.tasks()[0].id;
     let events = run.events().iter().filter(|envelope| envelope.entry.task == root);
     let said = events.filter_map(|envelope| match &envelope.entry.event {
@@ -66,11 +66,11 @@ fn said(run: &Run) -> Vec<&[Block]> {
 }
 
 /// What became of every task, whichever was made first.
-fn states(run: &Run) -> BTreeMap<&str, (&TaskState, Option<&str>)> {
+fn states(run: &PlayedSession) -> BTreeMap<&str, (&TaskState, Option<&str>)> {
     run.tasks().iter().map(|task| (task.path.as_str(), (&task.state, task.result.as_deref()))).collect()
 }
 
-fn digests(run: &Run) -> Vec<&str> {
+fn digests(run: &PlayedSession) -> Vec<&str> {
     let root = run.tasks()[0].id;
     let events = run.events().iter().filter(|envelope| envelope.entry.task == root);
     let digests = events.filter_map(|envelope| match &envelope.entry.event {

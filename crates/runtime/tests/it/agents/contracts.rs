@@ -6,7 +6,7 @@ use kernel::Limits;
 use model::{Delta, Request};
 use protocol::{Event, Evidence, FailKind, Holder, Outcome, RuleEffect};
 use serde_json::{Value, json};
-use testkit::session::{Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, scenario};
 
 use super::played::{answer, asked, calls, heard, played, says, with, work};
 
@@ -24,12 +24,12 @@ fn lies(_request: &Request) -> Vec<Delta> {
     says("I did everything. All tests pass.")
 }
 
-fn held(run: &Run) -> usize {
+fn held(run: &PlayedSession) -> usize {
     run.count(|event| matches!(event, Event::StopHeld { by: Holder::Expects, .. }))
 }
 
 #[track_caller]
-fn breached(run: &Run) -> &str {
+fn breached(run: &PlayedSession) -> &str {
     match &run.tasks()[1].last_outcome {
         Some(Outcome::Failed { kind: FailKind::Contract, message }) => message,
         other => panic!("{other:?}\n{}", run.transcript()),

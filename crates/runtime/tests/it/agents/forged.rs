@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::{Delta, Request};
 use protocol::Outcome;
 use serde_json::json;
-use testkit::session::{Run, scenario};
+use testkit::session::{PlayedSession, scenario};
 
 use super::played::{asked, calls, heard, played, raw, says, with, work};
 
@@ -89,7 +89,7 @@ fn check(text: &str, whose: &str) {
 
 /// Checks everything that agents with others below them were told; counts the texts that had forged words.
 #[track_caller]
-fn check_all(run: &Run) -> usize {
+fn check_all(run: &PlayedSession) -> usize {
     let mut found = 0;
     let has_child = |id| run.tasks().iter().any(|task| task.parent == Some(id));
     for task in run.tasks().iter().filter(|task| has_child(task.id)) {

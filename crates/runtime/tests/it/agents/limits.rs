@@ -7,7 +7,7 @@ use kernel::Limits;
 use model::{Delta, Request};
 use protocol::{AnswerStatus, Delivery, Event, Outcome};
 use runtime::Start;
-use testkit::session::{Run, scenario};
+use testkit::session::{PlayedSession, scenario};
 
 use super::played::{answer, asked, calls, played, raw, says, tools, work};
 
@@ -59,7 +59,7 @@ async fn t5_a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate()
 }
 
 /// The most agents that ran at once.
-fn most_at_once(run: &Run) -> usize {
+fn most_at_once(run: &PlayedSession) -> usize {
     let (mut live, mut most) = (BTreeSet::new(), 0);
     for envelope in run.events() {
         let task = envelope.entry.task;

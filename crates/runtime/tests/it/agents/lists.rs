@@ -9,7 +9,7 @@ use protocol::{AnswerStatus, Delivery, Event, HookDialect, HookEvent, HookSpec, 
 use runtime::Start;
 use serde_json::{Value, json};
 use store::{ItemChange, List, Seen};
-use testkit::session::{Run, scenario};
+use testkit::session::{PlayedSession, scenario};
 
 use super::played::{answer, calls, heard, played, says, with, work};
 use crate::hooks::on;
@@ -18,7 +18,7 @@ fn create(subject: &str) -> Value {
     json!({ "subject": subject, "description": "all of it" })
 }
 
-fn refused(run: &Run, id: &str) -> String {
+fn refused(run: &PlayedSession, id: &str) -> String {
     let answer = answer(run, id);
     assert_eq!(answer.status, AnswerStatus::Refused, "{}", run.transcript());
     answer.text.clone()
@@ -299,7 +299,7 @@ fn noting(event: HookEvent, then: &str) -> HookSpec {
     HookSpec { dialect: HookDialect::Snake, ..on(event, &command) }
 }
 
-async fn completes(hooks: [HookSpec; 2]) -> Run {
+async fn completes(hooks: [HookSpec; 2]) -> PlayedSession {
     let scene = scenario().list(ListName::Team("red".into())).model(Arc::new(played(|request| match request.turn {
         1 => calls([("a", "TaskCreate", create("shared"))]),
         2 => calls([("l", "TaskList", json!({}))]),
@@ -310,7 +310,7 @@ async fn completes(hooks: [HookSpec; 2]) -> Run {
     hooks.into_iter().fold(scene, |scene, hook| scene.hook(hook)).prompt("go").run().await
 }
 
-fn told(run: &Run) -> Vec<Value> {
+fn told(run: &PlayedSession) -> Vec<Value> {
     run.file("told").unwrap_or_default().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 

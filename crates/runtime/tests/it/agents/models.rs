@@ -6,7 +6,7 @@ use model::{Facts, Model};
 use protocol::{AgentSpec, AnswerStatus, Effort, Event, ModelUse, Price, Taste};
 use runtime::{CostGuard, TooDear, Unpriced};
 use serde_json::{Value, json};
-use testkit::session::{Run, Scenario, Shelf, scenario};
+use testkit::session::{PlayedSession, Scenario, TestModels, scenario};
 
 use super::played::{answer, asked, calls, played, says, with, work};
 
@@ -25,12 +25,12 @@ fn chooses(more: Value) -> Scenario {
         ("/root", _) => says("done"),
         _ => says("said by the session's"),
     });
-    let shelf = Shelf::default().with(priced("dear", 30)).with(priced("small", 1)).with(priced("other", 3));
+    let shelf = TestModels::default().with(priced("dear", 30)).with(priced("small", 1)).with(priced("other", 3));
     let scenario = scenario().model(Arc::new(model.known(facts))).prompt("go");
     scenario.models(Arc::new(shelf.small("small").other("other")))
 }
 
-fn used(run: &Run) -> Option<ModelUse> {
+fn used(run: &PlayedSession) -> Option<ModelUse> {
     run.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::TaskCreated(spec) if spec.parent.is_some() => spec.model.clone(),
         _other => None,
@@ -93,7 +93,7 @@ async fn t7_a_taste_is_served_if_there_is_such_a_model() {
         assert_eq!(used(&run), use_of(Some(name), name), "{taste:?}");
         assert!(answer(&run, "t").text.contains(&format!("said by {name}")));
     }
-    let alone = chooses(json!({ "agent_type": "taster" })).models(Arc::new(Shelf::default()));
+    let alone = chooses(json!({ "agent_type": "taster" })).models(Arc::new(TestModels::default()));
     let run = alone.agent(tasting(Taste::Small, Some(Effort::Low))).run().await;
     assert_eq!(used(&run), use_of(None, "played"));
     assert_eq!(asked(&run, "/root/kid")[0].effort, Some(Effort::Low));
@@ -105,7 +105,7 @@ async fn t7_a_taste_is_served_if_there_is_such_a_model() {
 #[tokio::test]
 async fn t6_a_call_names_no_file_as_its_model() {
     for file in ["script//etc/passwd", "replay/../secret", "script/x.yaml"] {
-        let shelf = Shelf::default().with(priced("script/x.yaml", 1));
+        let shelf = TestModels::default().with(priced("script/x.yaml", 1));
         let run = chooses(json!({ "model": file })).models(Arc::new(shelf)).run().await;
         let told = answer(&run, "t");
         assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1), "{file}");
@@ -122,7 +122,7 @@ fn unpriced(name: &'static str) -> Arc<dyn Model> {
 /// A11.
 #[tokio::test]
 async fn a_model_that_its_provider_does_not_have_is_refused_with_the_models_there_are() {
-    let shelf = || Shelf::default().with(priced("small", 1)).with(priced("ghost", 1)).unheard_of("ghost");
+    let shelf = || TestModels::default().with(priced("small", 1)).with(priced("ghost", 1)).unheard_of("ghost");
     let run = chooses(json!({ "model": "ghost" })).models(Arc::new(shelf())).run().await;
     let told = answer(&run, "t");
     assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1));
@@ -138,7 +138,7 @@ async fn a_model_that_its_provider_does_not_have_is_refused_with_the_models_ther
 #[tokio::test]
 async fn a_model_without_a_known_price_is_too_expensive_unless_that_is_allowed() {
     let guard = CostGuard { percent: Some(200), ..CostGuard::default() };
-    let chooses = || chooses(json!({ "model": "odd" })).models(Arc::new(Shelf::default().with(unpriced("odd"))));
+    let chooses = || chooses(json!({ "model": "odd" })).models(Arc::new(TestModels::default().with(unpriced("odd"))));
     let run = chooses().guard(guard).run().await;
     let told = answer(&run, "t");
     assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1));
@@ -149,14 +149,14 @@ async fn a_model_without_a_known_price_is_too_expensive_unless_that_is_allowed()
     assert!(answer(&run, "t").text.contains("said by odd"), "{}", run.transcript());
     // A server that asks for no key sends no bill.
     let free = played(|_| says("said for free")).named("odd");
-    let run = chooses().models(Arc::new(Shelf::default().with(Arc::new(free)))).guard(guard).run().await;
+    let run = chooses().models(Arc::new(TestModels::default().with(Arc::new(free)))).guard(guard).run().await;
     assert!(answer(&run, "t").text.contains("said for free"), "{}", run.transcript());
 }
 
 /// A11.
 #[tokio::test]
 async fn what_is_recorded_is_the_model_that_answers_and_not_its_short_name() {
-    let shelf = || Shelf::default().with(priced("maker/opus-5", 3)).alias("opus", "maker/opus-5");
+    let shelf = || TestModels::default().with(priced("maker/opus-5", 3)).alias("opus", "maker/opus-5");
     let run = chooses(json!({ "model": "opus" })).models(Arc::new(shelf())).run().await;
     assert_eq!(used(&run), use_of(Some("opus"), "maker/opus-5"));
     assert!(answer(&run, "t").text.contains("said by maker/opus-5"));

@@ -7,7 +7,7 @@ use futures_util::{StreamExt, stream};
 use model::{Delta, Deltas, Facts, Message, Model, ModelError, Part, Request};
 use protocol::{Answer, Call, CallId, Event, ModelFault, StopReason, Usage};
 use serde_json::{Value, json};
-use testkit::session::Run;
+use testkit::session::PlayedSession;
 use tokio::sync::Semaphore;
 
 /// What every answer is said to have used.
@@ -122,7 +122,7 @@ pub(super) fn with(mut input: Value, more: Value) -> Value {
 
 /// The answer to a call.
 #[track_caller]
-pub(super) fn answer<'a>(run: &'a Run, id: &str) -> &'a Answer {
+pub(super) fn answer<'a>(run: &'a PlayedSession, id: &str) -> &'a Answer {
     let answered = run.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::CallAnswered { call, answer, .. } if call.0 == id => Some(answer),
         _other => None,
@@ -131,7 +131,7 @@ pub(super) fn answer<'a>(run: &'a Run, id: &str) -> &'a Answer {
 }
 
 /// What a task's model was asked, in order.
-pub(super) fn asked(run: &Run, path: &str) -> Vec<Request> {
+pub(super) fn asked(run: &PlayedSession, path: &str) -> Vec<Request> {
     let requests = run.stage().model(run.id()).requests();
     requests.into_iter().filter(|request| request.path == path).collect()
 }

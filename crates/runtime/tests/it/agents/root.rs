@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protocol::{AgentSpec, AnswerStatus, Budget, Delivery, Effort, Event, Spawns};
 use runtime::{OpenError, Start};
 use serde_json::json;
-use testkit::session::{Shelf, scenario};
+use testkit::session::{TestModels, scenario};
 
 use super::played::{answer, asked, calls, played, says, tools, with, work};
 
@@ -36,7 +36,7 @@ fn act(request: &model::Request) -> Vec<model::Delta> {
 #[tokio::test]
 async fn the_root_has_the_role_prompt_and_model_of_its_definition_for_ever() {
     let second = Arc::new(played(act).named("second"));
-    let shelf = Shelf::default().with(Arc::new(testkit::session::Checked::new(second)));
+    let shelf = TestModels::default().with(Arc::new(testkit::session::CheckedModel::new(second)));
     let stage = scenario().model(Arc::new(played(act))).models(Arc::new(shelf)).main(lead()).allow_all().ready();
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;

@@ -7,7 +7,7 @@ use model::{Key, Listed, Model, Provider, Providers, Wire};
 use net::Secret;
 use protocol::{AgentSpec, Delivery, Event, ModelFault};
 use runtime::Start;
-use testkit::server::{ModelServer, Seen};
+use testkit::server::{ModelServer, RecordedRequest};
 use testkit::session::scenario;
 
 use crate::support::rules;
@@ -75,7 +75,7 @@ async fn first_requests_are_small_over_every_wire() {
         assert_eq!(run.tasks().len(), 3, "{wire:?}: {}", run.transcript());
         let requests = server.requests();
         let size = |words: &str| {
-            let says = |seen: &&Seen| String::from_utf8_lossy(&seen.body).contains(words);
+            let says = |seen: &&RecordedRequest| String::from_utf8_lossy(&seen.body).contains(words);
             requests.iter().find(says).map(|seen| seen.body.len()).unwrap()
         };
         let (root, every, three) = (requests[0].body.len(), size("\"with every tool\""), size("\"with three tools\""));

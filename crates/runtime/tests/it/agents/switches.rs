@@ -8,7 +8,7 @@ use protocol::{AgentSpec, Budget, Delivery, Event, Price};
 use rpc::{CallError, Client};
 use runtime::Start;
 use serde_json::json;
-use testkit::session::{Driver, Run, Scenario, Shelf, scenario};
+use testkit::session::{PlayedSession, Scenario, SessionDriver, TestModels, scenario};
 
 use super::played::{calls, played, says, with, work};
 
@@ -22,15 +22,15 @@ fn unpriced(name: &'static str) -> Arc<dyn Model> {
     Arc::new(played(move |_| says(format!("said by {name}"))).named(name))
 }
 
-fn shelf() -> Arc<Shelf> {
-    Arc::new(Shelf::default().with(priced("other")).with(priced("small")).with(unpriced("free")))
+fn shelf() -> Arc<TestModels> {
+    Arc::new(TestModels::default().with(priced("other")).with(priced("small")).with(unpriced("free")))
 }
 
 fn answers() -> Scenario {
     scenario().model(Arc::new(played(|_| says("said by the first")))).models(shelf())
 }
 
-async fn client(driver: &Driver) -> Client {
+async fn client(driver: &SessionDriver) -> Client {
     driver.session().link().await.unwrap().0
 }
 
@@ -43,7 +43,7 @@ async fn set(client: &Client, model: &str) -> Result<String, String> {
 }
 
 /// The models that were asked for a task, in order.
-fn asked(run: &Run, path: &str) -> Vec<String> {
+fn asked(run: &PlayedSession, path: &str) -> Vec<String> {
     let task = run.tasks().iter().find(|task| task.path == path).unwrap().id;
     let models = run.events().iter().filter(|envelope| envelope.entry.task == task);
     models

@@ -7,7 +7,7 @@ use protocol::api::{Command, TaskParams};
 use protocol::{AgentSpec, AnswerStatus, Body, Delivery, Event, Outcome};
 use runtime::Start;
 use serde_json::json;
-use testkit::session::{Shelf, scenario};
+use testkit::session::{TestModels, scenario};
 
 use super::played::{answer, asked, calls, heard, played, raw, says, with, work};
 use crate::support::rules;
@@ -85,7 +85,7 @@ async fn t2_what_there_is_not_is_refused_with_what_there_is() {
     });
     let small = Arc::new(played(|_| says("hi")).named("acme/small"));
     let stage = scenario().model(Arc::new(model)).agent(hidden).agent(unserved);
-    let run = stage.models(Arc::new(Shelf::default().with(small))).prompt("go").run().await;
+    let run = stage.models(Arc::new(TestModels::default().with(small))).prompt("go").run().await;
     let told = |id: &str| answer(&run, id).text.as_str();
     assert_eq!(told("type"), "there is no agent type `wizard`; there are: db-reader, worker, reader");
     assert!(told("hidden").starts_with("there is no agent type `hidden`"), "{}", told("hidden"));

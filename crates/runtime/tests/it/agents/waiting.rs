@@ -8,7 +8,7 @@ use model::{Delta, Request};
 use protocol::{AnswerStatus, Delivery, Event};
 use runtime::Start;
 use serde_json::{Value, json};
-use testkit::session::{Driver, Run, scenario};
+use testkit::session::{PlayedSession, SessionDriver, scenario};
 use tokio::sync::Semaphore;
 
 use super::played::{answer, asked, calls, played, says, with, work};
@@ -24,7 +24,7 @@ fn waits(wait: Value) -> impl Fn(&Request) -> Vec<Delta> {
     }
 }
 
-async fn waiting(wait: Value) -> (Driver, Arc<Semaphore>) {
+async fn waiting(wait: Value) -> (SessionDriver, Arc<Semaphore>) {
     let (model, gate) = played(waits(wait)).holding(|request| request.path == "/root/slow");
     let stage = scenario().model(Arc::new(model)).ready();
     let mut driver = stage.open(Start::New).await;
@@ -34,7 +34,7 @@ async fn waiting(wait: Value) -> (Driver, Arc<Semaphore>) {
     (driver, gate)
 }
 
-async fn finish(mut driver: Driver) -> Run {
+async fn finish(mut driver: SessionDriver) -> PlayedSession {
     driver.rest().await;
     driver.leave().await
 }

@@ -11,7 +11,7 @@ use protocol::{Cancel, CancelBy, Delivery, Event, Outcome, TaskId, TaskState};
 use rpc::Client;
 use runtime::Start;
 use serde_json::Value;
-use testkit::session::{Driver, Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 
 use crate::support::{UNTIL_GO, eventually, rules};
 
@@ -49,21 +49,21 @@ pub(super) fn runs_a_call(event: &Event) -> bool {
     matches!(event, Event::CallStarted { call } if call.0 == "endless")
 }
 
-pub(super) fn find(driver: &Driver, path: &str) -> Option<TaskView> {
+pub(super) fn find(driver: &SessionDriver, path: &str) -> Option<TaskView> {
     driver.tasks().into_iter().find(|task| task.path == path)
 }
 
-pub(super) fn task(driver: &Driver, path: &str) -> TaskView {
+pub(super) fn task(driver: &SessionDriver, path: &str) -> TaskView {
     find(driver, path).unwrap_or_else(|| panic!("there is no {path}"))
 }
 
-pub(super) async fn stop(driver: &Driver, task: TaskId, how: Cancel) {
+pub(super) async fn stop(driver: &SessionDriver, task: TaskId, how: Cancel) {
     let (client, _notifications) = Client::connect(&driver.session().home().socket(driver.id())).await.unwrap();
     let _: Value = client.call(Method::TasksStop, StopTaskParams { task, how }).await.unwrap();
 }
 
 /// Waits for an event of one task.
-pub(super) async fn until(driver: &mut Driver, path: &str, wanted: fn(&Event) -> bool) {
+pub(super) async fn until(driver: &mut SessionDriver, path: &str, wanted: fn(&Event) -> bool) {
     loop {
         let envelope = driver.until(path, wanted).await;
         if find(driver, path).is_some_and(|task| task.id == envelope.entry.task) {
@@ -74,7 +74,7 @@ pub(super) async fn until(driver: &mut Driver, path: &str, wanted: fn(&Event) ->
 
 /// Begins a tree: a sibling that works on, and an agent that gets stuck while the root waits for it. There is room for
 /// these two only.
-pub(super) async fn begin(base: Scenario, stuck: &Stuck) -> Driver {
+pub(super) async fn begin(base: Scenario, stuck: &Stuck) -> SessionDriver {
     let script = rules(&format!(
         "{}  - when: {{ path: /root/sibling, turn: 1 }}
     answer:
@@ -107,7 +107,7 @@ pub(super) async fn begin(base: Scenario, stuck: &Stuck) -> Driver {
 }
 
 /// Aborts the one that is stuck: it is over in time, its waiter goes on, its slot is free, its sibling works on.
-pub(super) async fn abort(mut driver: Driver) -> Run {
+pub(super) async fn abort(mut driver: SessionDriver) -> PlayedSession {
     let began = Instant::now();
     stop(&driver, task(&driver, "/root/stuck").id, Cancel::Abort).await;
     assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());

@@ -8,7 +8,7 @@ use std::time::Instant;
 use model::{Facts, Model};
 use protocol::{Cancel, Delivery, Event, Outcome, RuleEffect, TaskState};
 use runtime::Start;
-use testkit::session::{Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, scenario};
 
 use super::{
     AT_ONCE, Stuck, abort, asks_its_model, begin, free, has_failed_once, runs_a_call, starts, stop, stuck, task, until,
@@ -35,7 +35,7 @@ fn asks_a_person(event: &Event) -> bool {
     matches!(event, Event::Asked(_))
 }
 
-async fn is_aborted(base: Scenario, stuck: Stuck) -> Run {
+async fn is_aborted(base: Scenario, stuck: Stuck) -> PlayedSession {
     abort(begin(base, &stuck).await).await
 }
 

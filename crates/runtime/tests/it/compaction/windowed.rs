@@ -10,7 +10,7 @@ use futures_util::{StreamExt, stream};
 use model::{Deltas, Facts, Model, ModelError, Request};
 use protocol::{Block, Delivery, Event, ModelFault};
 use runtime::Start;
-use testkit::session::{Run, Stage, scenario};
+use testkit::session::{PlayedSession, SessionFixture, scenario};
 
 use crate::support::{UNTIL_GO, script, turns};
 
@@ -92,12 +92,12 @@ impl Windowed {
         self
     }
 
-    pub(super) fn stage(self) -> Stage {
+    pub(super) fn stage(self) -> SessionFixture {
         let big: String = (0..150).map(|n| format!("line {n} of a file that is long for its meaning\n")).collect();
         scenario().model(Arc::new(self)).file("a.txt", "one\n").file("big.txt", &big).allow_all().ready()
     }
 
-    pub(super) async fn run(self) -> Run {
+    pub(super) async fn run(self) -> PlayedSession {
         let mut driver = self.stage().open(Start::New).await;
         driver.send(PROMPT, Delivery::FollowUp).await;
         driver.rest().await;
@@ -127,7 +127,7 @@ impl Model for Windowed {
 }
 
 /// Everything in the working folder.
-fn tree(run: &Run) -> BTreeMap<String, String> {
+fn tree(run: &PlayedSession) -> BTreeMap<String, String> {
     fn read(folder: &Path, files: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
             if entry.file_type().unwrap().is_dir() {
@@ -144,7 +144,7 @@ fn tree(run: &Run) -> BTreeMap<String, String> {
 }
 
 /// How many tokens each turn was thought to read.
-pub(super) fn inputs(run: &Run) -> Vec<u64> {
+pub(super) fn inputs(run: &PlayedSession) -> Vec<u64> {
     let input = |event: &Event| match event {
         Event::TurnBegun { reserved, quoted, .. } => Some(reserved.tokens - u64::from(quoted.output)),
         _other => None,
@@ -153,7 +153,7 @@ pub(super) fn inputs(run: &Run) -> Vec<u64> {
 }
 
 /// The turns before which the conversation was compacted.
-pub(super) fn compacted(run: &Run) -> Vec<u32> {
+pub(super) fn compacted(run: &PlayedSession) -> Vec<u32> {
     let (mut next, mut found) = (1, Vec::new());
     for envelope in run.events() {
         match &envelope.entry.event {
@@ -165,7 +165,7 @@ pub(super) fn compacted(run: &Run) -> Vec<u32> {
     found
 }
 
-pub(super) fn digests(run: &Run) -> Vec<&str> {
+pub(super) fn digests(run: &PlayedSession) -> Vec<&str> {
     let events = run.events().iter().map(|envelope| &envelope.entry.event);
     let compactions = events.filter_map(|event| match event {
         Event::Compacted(compaction) => Some(compaction),
@@ -175,7 +175,7 @@ pub(super) fn digests(run: &Run) -> Vec<&str> {
 }
 
 /// What the model said and called, turn by turn, and what became of the files.
-pub(super) fn work(run: &Run) -> (Vec<&[Block]>, BTreeMap<String, String>) {
+pub(super) fn work(run: &PlayedSession) -> (Vec<&[Block]>, BTreeMap<String, String>) {
     let events = run.events().iter().map(|envelope| &envelope.entry.event);
     let said = events.filter_map(|event| match event {
         Event::TurnAnswered { content, .. } => Some(content.as_slice()),

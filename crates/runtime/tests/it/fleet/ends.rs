@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use host::Owner;
+use host::ProcessIdentity;
 use protocol::{Brought, Entry, Event, FleetEnd, FleetTerms, Isolation, Origin, Todo, TodoStatus};
 use runtime::{Aids, Done, FleetOutcome, Ground, Harvest, Harvested, Landing, Memory, Start};
 use store::{Batch, SessionFile};
@@ -117,7 +117,7 @@ async fn a_fleet_ends_though_the_row_of_a_todo_is_gone() {
     let driver = stage.open(Start::New).await;
     let root = driver.tasks()[0].id;
     let id = driver.leave().await.id();
-    let opened = SessionFile::adopt(stage.home(), id, &Owner::current().unwrap(), FakeClock::START).unwrap();
+    let opened = SessionFile::adopt(stage.home(), id, &ProcessIdentity::current().unwrap(), FakeClock::START).unwrap();
     let (changed, gone) = (vec![todo("lost", &[])], Vec::new());
     let event = Event::TodosChanged { by: Origin::User, changed, gone, upto: 0 };
     let entries = vec![Entry { at: FakeClock::START, task: root, event }];

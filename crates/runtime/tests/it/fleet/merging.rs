@@ -4,7 +4,7 @@ use std::path::Path;
 
 use protocol::{Event, FleetEnd, PermissionMode, Todo, TodoStatus};
 use runtime::{Fit, FleetOrder, FleetOutcome, Start, Summary, Taken};
-use testkit::session::{Run, Scenario, Stage};
+use testkit::session::{PlayedSession, Scenario, SessionFixture};
 
 use super::{by, given, reason, statuses, todo};
 
@@ -18,11 +18,11 @@ fn git(folder: &Path, args: &[&str]) -> String {
 }
 
 /// A stage whose folder is a repository, and whose model answers by these rules.
-fn ready(script: &str) -> Stage {
+fn ready(script: &str) -> SessionFixture {
     made(by(script))
 }
 
-fn made(scenario: Scenario) -> Stage {
+fn made(scenario: Scenario) -> SessionFixture {
     let stage = scenario.file("shared.txt", "first\nmiddle\nlast\n").ready();
     let folder = stage.path(".");
     for args in [
@@ -43,7 +43,7 @@ fn isolated(todos: impl IntoIterator<Item = Todo>) -> FleetOrder {
     order
 }
 
-async fn play(stage: &Stage, order: FleetOrder) -> (FleetOutcome, Summary, Run) {
+async fn play(stage: &SessionFixture, order: FleetOrder) -> (FleetOutcome, Summary, PlayedSession) {
     let mut driver = stage.open(Start::New).await;
     let mut fleet = driver.fleet(order).await;
     let outcome = driver.fleet_ended(&mut fleet).await;
@@ -51,7 +51,7 @@ async fn play(stage: &Stage, order: FleetOrder) -> (FleetOutcome, Summary, Run) 
     (outcome, summary, driver.leave().await)
 }
 
-fn show(stage: &Stage, commit: &str, path: &str) -> String {
+fn show(stage: &SessionFixture, commit: &str, path: &str) -> String {
     git(&stage.path("."), &["show", &format!("{commit}:{path}")])
 }
 
@@ -146,7 +146,7 @@ async fn what_has_landed_beside_uncommitted_edits_leaves_no_refs_and_is_titled_b
 }
 
 /// Two who change the same line; `mend` is what the agent does that is to bring them together.
-fn clashing(mend: &str) -> Stage {
+fn clashing(mend: &str) -> SessionFixture {
     ready(&format!(
         "
   - when: {{ turn: 1, path: /root/a }}
@@ -237,7 +237,7 @@ async fn f8_who_goes_on_after_a_conflict_neither_works_nor_asks_an_agent_again()
 }
 
 /// The folders of the checkouts that are left of a session.
-fn checkouts(run: &Run) -> Vec<String> {
+fn checkouts(run: &PlayedSession) -> Vec<String> {
     let folder = run.stage().home().checkouts_dir().join(run.id().to_string());
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().into_string().unwrap()).collect()

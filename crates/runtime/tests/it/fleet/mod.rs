@@ -10,7 +10,7 @@ mod work;
 use protocol::{Event, FleetTerms, Todo, TodoStatus};
 use runtime::{FleetOrder, FleetOutcome};
 use store::{Reader, TodoRow};
-use testkit::session::{Driver, Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 
 use crate::support::rules;
 
@@ -58,35 +58,35 @@ fn by(script: &str) -> Scenario {
 }
 
 /// Plays a fleet to its end.
-async fn play(scenario: Scenario, order: FleetOrder) -> (FleetOutcome, Run) {
+async fn play(scenario: Scenario, order: FleetOrder) -> (FleetOutcome, PlayedSession) {
     let mut driver = scenario.ready().open(runtime::Start::New).await;
     let mut fleet = driver.fleet(order).await;
     let outcome = driver.fleet_ended(&mut fleet).await;
     (outcome, driver.leave().await)
 }
 
-fn rows(run: &Run) -> Vec<TodoRow> {
+fn rows(run: &PlayedSession) -> Vec<TodoRow> {
     Reader::open(run.stage().home(), run.id()).unwrap().todos().unwrap()
 }
 
 /// Every todo with how far it is.
-fn statuses(run: &Run) -> Vec<(String, TodoStatus)> {
+fn statuses(run: &PlayedSession) -> Vec<(String, TodoStatus)> {
     rows(run).into_iter().map(|row| (row.todo.id.0, row.todo.status)).collect()
 }
 
 /// How far a todo is in a session that is open.
-fn status(driver: &Driver, id: &str) -> TodoStatus {
+fn status(driver: &SessionDriver, id: &str) -> TodoStatus {
     let reader = Reader::open(driver.stage().home(), driver.id()).unwrap();
     reader.todo(&id.into()).unwrap().unwrap().todo.status
 }
 
 /// Why a todo is where it is.
-fn reason(run: &Run, id: &str) -> String {
+fn reason(run: &PlayedSession, id: &str) -> String {
     rows(run).into_iter().find(|row| row.todo.id.0 == id).and_then(|row| row.todo.reason).unwrap_or_default()
 }
 
 /// The order in which todos were claimed and done: `+a` and `-a`.
-fn course(run: &Run) -> Vec<String> {
+fn course(run: &PlayedSession) -> Vec<String> {
     let step = |event: &Event| match event {
         Event::TodoClaimed { todo, .. } => Some(format!("+{todo}")),
         Event::TodoDone { todo, .. } => Some(format!("-{todo}")),
@@ -98,7 +98,7 @@ fn course(run: &Run) -> Vec<String> {
 }
 
 /// What a task's model was asked, as the texts of its first message.
-fn prompts(run: &Run, path: &str) -> Vec<String> {
+fn prompts(run: &PlayedSession, path: &str) -> Vec<String> {
     let first = |request: &model::Request| match request.messages.first() {
         Some(model::Message::User { parts }) => parts
             .iter()

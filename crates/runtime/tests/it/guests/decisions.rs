@@ -3,7 +3,7 @@
 use protocol::api::DecideParams;
 use protocol::{AnswerStatus, Ask, Decision, Delivery, Event, RuleEffect};
 use runtime::Start;
-use testkit::session::{Driver, Run, Stage, scenario};
+use testkit::session::{PlayedSession, SessionDriver, SessionFixture, scenario};
 
 use crate::support::rules;
 
@@ -13,12 +13,12 @@ const WRITES: &str = "
   - answer: [say: 'heard ${answer}']
 ";
 
-fn stage() -> Stage {
+fn stage() -> SessionFixture {
     let scene = scenario().script(&rules(WRITES)).ask_wait(None);
     scene.rule(RuleEffect::Deny, "edit(secret/**)").rule(RuleEffect::Ask, "edit(*.txt)").ready()
 }
 
-async fn asked(stage: &Stage) -> (Driver, Ask) {
+async fn asked(stage: &SessionFixture) -> (SessionDriver, Ask) {
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     let asked = driver.until("the ask", |event| matches!(event, Event::Asked(_))).await;
@@ -30,7 +30,7 @@ fn with(ask: &Ask, input: &str) -> DecideParams {
     DecideParams { ask: ask.id.clone(), decision: Decision::Allow { rules: Vec::new(), input: Some(input.into()) } }
 }
 
-fn status(run: &Run) -> AnswerStatus {
+fn status(run: &PlayedSession) -> AnswerStatus {
     let answered = run.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::CallAnswered { answer, .. } => Some(answer.status),
         _other => None,

@@ -8,7 +8,7 @@ use hooks::Driver;
 use protocol::{AnswerStatus, Event, HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use runtime::Guests;
 use serde_json::{Value, json};
-use testkit::session::{Run, scenario};
+use testkit::session::{PlayedSession, scenario};
 
 use super::Guest;
 use crate::support::rules;
@@ -56,7 +56,7 @@ const CALLS: &str = "
 ";
 
 /// Plays a call under these hooks; tells whether the tool ran and what the program was told.
-async fn plays(hooks: Vec<HookSpec>, driver: Option<Arc<Program>>) -> (Run, usize) {
+async fn plays(hooks: Vec<HookSpec>, driver: Option<Arc<Program>>) -> (PlayedSession, usize) {
     let guest = Guest::named("lookup");
     let driver = driver.map(|driver| driver as Arc<dyn Driver>);
     let guests = Guests { hooks, driver, ..guest.alone() };
@@ -65,7 +65,7 @@ async fn plays(hooks: Vec<HookSpec>, driver: Option<Arc<Program>>) -> (Run, usiz
     (run, ran)
 }
 
-fn status(run: &Run) -> AnswerStatus {
+fn status(run: &PlayedSession) -> AnswerStatus {
     let answered = run.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::CallAnswered { answer, .. } => Some(answer.status),
         _other => None,

@@ -3,7 +3,7 @@
 use protocol::api::DecideParams;
 use protocol::{AgentSpec, AnswerStatus, Decision, Delivery, Event, PermissionMode, RuleEffect, Subject};
 use runtime::Start;
-use testkit::session::{Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, scenario};
 
 use super::Guest;
 use crate::support::rules;
@@ -32,7 +32,7 @@ fn plays(guest: &std::sync::Arc<Guest>, script: &str) -> Scenario {
     scenario().script(&rules(script)).guests(guest.alone()).prompt("go")
 }
 
-fn answer(run: &Run) -> (AnswerStatus, String) {
+fn answer(run: &PlayedSession) -> (AnswerStatus, String) {
     let answered = run.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::CallAnswered { call, answer, .. } if call.0 == "c" => Some((answer.status, answer.text.clone())),
         _other => None,

@@ -9,7 +9,7 @@ use protocol::{
     AnswerStatus, Decision, Delivery, Event, HookAction, HookEvent, HookFailure, HookSpec, Outcome, RuleEffect,
 };
 use runtime::Start;
-use testkit::session::{Run, Scenario, scenario};
+use testkit::session::{PlayedSession, Scenario, scenario};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -35,7 +35,7 @@ fn plays(command: &str) -> Scenario {
     scenario().script(&calls(command)).allow_all().prompt("go")
 }
 
-fn status(run: &Run) -> AnswerStatus {
+fn status(run: &PlayedSession) -> AnswerStatus {
     let answered = run.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::CallAnswered { answer, .. } => Some(answer.status),
         _other => None,

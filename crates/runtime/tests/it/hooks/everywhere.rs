@@ -2,7 +2,7 @@
 
 use protocol::{AnswerStatus, Delivery, Event, HookEvent, RuleEffect};
 use runtime::Start;
-use testkit::session::{Run, scenario};
+use testkit::session::{PlayedSession, scenario};
 
 use super::{agent, noting, on, told_of};
 use crate::support::{UNTIL_GO, rules, until_file};
@@ -25,7 +25,7 @@ fn deep(mode: &str) -> String {
     ))
 }
 
-fn calls(run: &Run) -> usize {
+fn calls(run: &PlayedSession) -> usize {
     run.count(|event| matches!(event, Event::CallAnswered { .. }))
 }
 
@@ -50,7 +50,7 @@ async fn q32_a_hooks_no_and_a_roots_deny_hold_at_every_depth() {
     let deny = on(HookEvent::PreToolUse, "grep -q '\"toolName\":\"bash\"' && exit 2; exit 0");
     let run = scenario().script(&deep("")).allow_all().prompt("go").hook(deny).run().await;
     assert_eq!(run.file("witness"), None);
-    let denied = |run: &Run| {
+    let denied = |run: &PlayedSession| {
         run.count(|event| matches!(event, Event::CallAnswered { answer, .. } if answer.status == AnswerStatus::Denied))
     };
     assert_eq!(denied(&run), 4);

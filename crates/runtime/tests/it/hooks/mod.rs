@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use protocol::{AgentSpec, HookAction, HookDialect, HookEvent, HookFailure, HookSpec, Spawns};
 use serde_json::Value;
-use testkit::session::Stage;
+use testkit::session::SessionFixture;
 
 /// A hook of the first family that runs this.
 pub(crate) fn on(event: HookEvent, command: &str) -> HookSpec {
@@ -32,13 +32,13 @@ fn noting(then: &str) -> String {
 }
 
 /// What hooks that note it were told, in order.
-fn told(stage: &Stage) -> Vec<Value> {
+fn told(stage: &SessionFixture) -> Vec<Value> {
     let lines = stage.file("told").unwrap_or_default();
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// What they were told of such an event.
-fn told_of(stage: &Stage, event: &str) -> Vec<Value> {
+fn told_of(stage: &SessionFixture, event: &str) -> Vec<Value> {
     told(stage).into_iter().filter(|told| told["bosun"]["event"] == event).collect()
 }
 

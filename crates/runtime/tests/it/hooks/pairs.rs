@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use protocol::{Delivery, Event, HookEvent, HookSpec, Outcome};
 use runtime::Start;
 use serde_json::Value;
-use testkit::session::{Driver, Run, Scenario, Stage, scenario};
+use testkit::session::{PlayedSession, Scenario, SessionDriver, SessionFixture, scenario};
 
 use super::{noting, on, told_of};
 use crate::support::{UNTIL_GO, eventually, relay, rules, script, silence, until_file};
@@ -44,7 +44,7 @@ fn ids(told: &[Value]) -> BTreeSet<String> {
 }
 
 /// Each activation that was told of when it began was told of once when it ended.
-fn assert_paired(stage: &Stage) -> usize {
+fn assert_paired(stage: &SessionFixture) -> usize {
     let (starts, stops) = (told_of(stage, "subagentStart"), told_of(stage, "subagentStop"));
     assert_eq!(ids(&starts), ids(&stops), "{starts:#?} {stops:#?}");
     let first = stops.iter().filter(|told| told["stop_hook_active"] == false).count();
@@ -52,14 +52,14 @@ fn assert_paired(stage: &Stage) -> usize {
     first
 }
 
-async fn go_on(stage: &Stage, crashed: Run) -> Run {
+async fn go_on(stage: &SessionFixture, crashed: PlayedSession) -> PlayedSession {
     let mut driver = stage.open(Start::Resume(crashed.id())).await;
     driver.resume().await;
     driver.rest().await;
     driver.leave().await
 }
 
-async fn begin(stage: &Stage) -> Driver {
+async fn begin(stage: &SessionFixture) -> SessionDriver {
     let driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     driver

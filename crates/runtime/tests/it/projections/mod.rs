@@ -5,7 +5,7 @@ mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host::{Home, Owner};
+use host::{Home, ProcessIdentity};
 use kernel::{Kernel, Limits, Phase, Purpose, Task};
 use protocol::api::{TaskView, TasksParams};
 use protocol::{Activation, At, Kind, SessionId, TaskId, TaskState};
@@ -62,7 +62,7 @@ async fn history(seed: u64) -> BTreeSet<&'static str> {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path().join("home")).unwrap();
     let id = SessionId::new(format!("{seed:032x}").parse().unwrap());
-    let Opened { writer, .. } = SessionFile::create(&home, id, &Owner::current().unwrap(), At(1)).unwrap();
+    let Opened { writer, .. } = SessionFile::create(&home, id, &ProcessIdentity::current().unwrap(), At(1)).unwrap();
     let mut world = World::new(seed);
     let (reader, mut seen) = (Reader::open(&home, id).unwrap(), BTreeSet::new());
     for step in 1..=STEPS {

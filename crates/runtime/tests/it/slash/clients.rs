@@ -7,12 +7,12 @@ use protocol::{Body, Delivery, Event};
 use rpc::{CallError, Client};
 use runtime::Start;
 use serde_json::{Value, json};
-use testkit::session::{Driver, scenario};
+use testkit::session::{SessionDriver, scenario};
 
 use super::command;
 use crate::support::rules;
 
-async fn connect(driver: &Driver) -> Client {
+async fn connect(driver: &SessionDriver) -> Client {
     Client::connect(&driver.session().home().socket(driver.id())).await.unwrap().0
 }
 

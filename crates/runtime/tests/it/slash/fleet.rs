@@ -3,7 +3,7 @@
 use protocol::{Event, TaskState, TodoStatus};
 use runtime::Start;
 use store::Reader;
-use testkit::session::{Driver, scenario};
+use testkit::session::{SessionDriver, scenario};
 
 use super::told;
 use crate::support::rules;
@@ -49,14 +49,14 @@ const HONEST: &str = "
     answer: [say: Done.]
 ";
 
-async fn deploy(workers: &str) -> Driver {
+async fn deploy(workers: &str) -> SessionDriver {
     let mut driver = scenario().script(&script(workers)).ready().open(Start::New).await;
     driver.session().fleet(Some("bake")).await.unwrap();
     driver.rest().await;
     driver
 }
 
-fn statuses(driver: &Driver) -> Vec<(String, TodoStatus)> {
+fn statuses(driver: &SessionDriver) -> Vec<(String, TodoStatus)> {
     let reader = Reader::open(driver.session().home(), driver.id()).unwrap();
     reader.todos().unwrap().into_iter().map(|row| (row.todo.id.0, row.todo.status)).collect()
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use protocol::{SlashSpec, Source};
 use runtime::slash::{Outcome, Prompt};
-use testkit::session::Driver;
+use testkit::session::SessionDriver;
 
 /// A command of a file with this text.
 fn command(folder: &Path, name: &str, text: &str) -> SlashSpec {
@@ -21,7 +21,7 @@ fn command(folder: &Path, name: &str, text: &str) -> SlashSpec {
 }
 
 /// What a command tells the model.
-async fn prompt(driver: &Driver, line: &str) -> Prompt {
+async fn prompt(driver: &SessionDriver, line: &str) -> Prompt {
     match driver.session().dispatch(line).await {
         Outcome::Prompt(prompt) => prompt,
         other => panic!("{line}: {other:?}"),
@@ -29,7 +29,7 @@ async fn prompt(driver: &Driver, line: &str) -> Prompt {
 }
 
 /// What a command tells a person.
-async fn told(driver: &Driver, line: &str) -> String {
+async fn told(driver: &SessionDriver, line: &str) -> String {
     match driver.session().dispatch(line).await {
         Outcome::Told(text) | Outcome::Done { message: text, .. } => text,
         other => panic!("{line}: {other:?}"),
@@ -37,7 +37,7 @@ async fn told(driver: &Driver, line: &str) -> String {
 }
 
 /// Why a command is not run.
-async fn refused(driver: &Driver, line: &str) -> String {
+async fn refused(driver: &SessionDriver, line: &str) -> String {
     let outcome = driver.session().dispatch(line).await;
     outcome.complaint().unwrap_or_else(|| panic!("{line}: {outcome:?}"))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use protocol::{Event, Outcome, TaskState};
 use runtime::Watch;
-use testkit::session::{Driver, Stage, scenario};
+use testkit::session::{SessionDriver, SessionFixture, scenario};
 
 use super::{begin, starts};
 use crate::support::{UNTIL_GO, awake, eventually, rules};
@@ -19,7 +19,7 @@ fn set_memory(root: &Path, available_mib: u64) {
     fs::rename(root.join("proc/new"), root.join("proc/meminfo")).unwrap();
 }
 
-fn working(stage: &Stage) -> usize {
+fn working(stage: &SessionFixture) -> usize {
     let files = fs::read_dir(stage.path(".")).unwrap();
     files.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().starts_with("at-work")).count()
 }
@@ -40,14 +40,15 @@ async fn t5_while_memory_is_short_one_agent_at_a_time_begins_and_the_others_queu
 ",
         starts(&["a", "b", "c", "d", "e"], "background")
     ));
-    let gauge = host::memory::Gauge::at(machine.path().to_owned());
+    let gauge = host::memory::MemoryGauge::at(machine.path().to_owned());
     let watch = Watch { gauge, ..Watch::default() };
     let mut driver = begin(scenario().script(&script).allow_all().watch(watch)).await;
     let stage = driver.stage().clone();
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
     eventually("one at work", || working(&stage) == 1).await;
     awake(5).await;
-    let states = |driver: &Driver, wanted: TaskState| driver.tasks().iter().filter(|task| task.state == wanted).count();
+    let states =
+        |driver: &SessionDriver, wanted: TaskState| driver.tasks().iter().filter(|task| task.state == wanted).count();
     assert_eq!((states(&driver, TaskState::Running), states(&driver, TaskState::Queued)), (1, 4));
     set_memory(machine.path(), 8 << 10);
     awake(2).await;

@@ -7,7 +7,7 @@ mod silence;
 
 use protocol::{Delivery, Event, FailKind, Outcome};
 use runtime::Start;
-use testkit::session::{Driver, Scenario};
+use testkit::session::{Scenario, SessionDriver};
 
 /// Longer than the usual patience before something is called stalled, and before it is given up.
 pub(super) const LONG: u32 = 5 * 60 + 5;
@@ -25,7 +25,7 @@ pub(super) fn given_up(event: &Event) -> bool {
     matches!(event, Event::ActivationEnded { outcome: Outcome::Failed { kind: FailKind::Stalled, .. }, .. })
 }
 
-pub(super) async fn begin(scenario: Scenario) -> Driver {
+pub(super) async fn begin(scenario: Scenario) -> SessionDriver {
     let driver = scenario.ready().open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     driver

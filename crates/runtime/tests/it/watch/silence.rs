@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use model::Model;
 use protocol::{Event, FailKind, Outcome, TaskState};
-use testkit::session::{Run, scenario};
+use testkit::session::{PlayedSession, scenario};
 
 use super::{LONG, TOO_LONG, begin, given_up, stalled, starts, stirred};
 use crate::support::{Gate, awake, rules};
 
-fn named<'a>(run: &'a Run, name: &str) -> &'a protocol::api::TaskView {
+fn named<'a>(run: &'a PlayedSession, name: &str) -> &'a protocol::api::TaskView {
     run.tasks().iter().find(|task| task.path == format!("/root/{name}")).unwrap()
 }
 

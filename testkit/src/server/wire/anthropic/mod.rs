@@ -1,7 +1,7 @@
 //! Anthropic Messages.
 
+mod encode;
 mod read;
-mod voice;
 
+pub(super) use encode::AnthropicEncoder;
 pub(super) use read::read;
-pub(super) use voice::Voice;

@@ -4,10 +4,10 @@ use model::{Calls, Message, Part, Request, ToolSpec};
 use protocol::{Answer, AnswerStatus, Block, Call, CallId};
 use serde_json::Value;
 
-use crate::server::wire::field::{self, Wrong};
-use crate::server::wire::question::{self, Question};
+use crate::server::wire::field::{self, BodyProblem};
+use crate::server::wire::question::{self, ConversationQuestion};
 use crate::server::wire::seal::seal;
-use crate::server::wire::{Asked, Extras, Form};
+use crate::server::wire::{AnswerForm, Extras, ParsedRequest};
 
 /// Most places that a request may have cached.
 const MAX_MARKS: usize = 4;
@@ -15,34 +15,35 @@ const MAX_MARKS: usize = 4;
 const MIN_THINKING: u32 = 1024;
 
 /// Reads a body of `POST /v1/messages`.
-pub(in crate::server::wire) fn read(body: &Value) -> Result<Asked, Wrong> {
+pub(in crate::server::wire) fn read(body: &Value) -> Result<ParsedRequest, BodyProblem> {
     let model = field::text(body, "model")?.to_owned();
     let max_output = field::count(body, "max_tokens")?;
-    check_thinking(body, max_output.ok_or_else(|| Wrong::new("field required").within("max_tokens"))?)?;
+    check_thinking(body, max_output.ok_or_else(|| BodyProblem::new("field required").within("max_tokens"))?)?;
     if marks(body) > MAX_MARKS {
-        return Err(Wrong::new(format!("at most {MAX_MARKS} blocks may have cache_control")));
+        return Err(BodyProblem::new(format!("at most {MAX_MARKS} blocks may have cache_control")));
     }
     let messages: Vec<Message> = field::each(body, "messages", message)?.into_iter().flatten().collect();
     if !matches!(messages.first(), Some(Message::User { .. })) {
-        return Err(Wrong::new("the first message must be the user's").within("messages"));
+        return Err(BodyProblem::new("the first message must be the user's").within("messages"));
     }
     let tools = field::each_if_given(body, "tools", tool)?;
-    let question = Question { system: system(body)?, messages, tools, calls: calls(body)?, max_output };
-    let form = if field::is_on(body, "stream")? { Form::Stream } else { Form::Whole };
-    Ok(Asked { request: Request::from(question), model, form, extras: Extras::default() })
+    let question = ConversationQuestion { system: system(body)?, messages, tools, calls: calls(body)?, max_output };
+    let form = if field::is_on(body, "stream")? { AnswerForm::Stream } else { AnswerForm::Whole };
+    Ok(ParsedRequest { request: Request::from(question), model, form, extras: Extras::default() })
 }
 
-fn check_thinking(body: &Value, max: u32) -> Result<(), Wrong> {
+fn check_thinking(body: &Value, max: u32) -> Result<(), BodyProblem> {
     let Some(thinking) = body.get("thinking") else {
         return Ok(());
     };
-    let within = |wrong: Wrong| wrong.within("thinking");
+    let within = |wrong: BodyProblem| wrong.within("thinking");
     match field::text(thinking, "type").map_err(within)? {
         "disabled" | "adaptive" | "between_tools" => Ok(()),
         "enabled" => match field::count(thinking, "budget_tokens").map_err(within)? {
             Some(budget) if budget >= MIN_THINKING && budget < max => Ok(()),
             Some(_) | None => Err(within(
-                Wrong::new(format!("must be at least {MIN_THINKING} and less than max_tokens")).within("budget_tokens"),
+                BodyProblem::new(format!("must be at least {MIN_THINKING} and less than max_tokens"))
+                    .within("budget_tokens"),
             )),
         },
         other => Err(within(field::unknown("type", other))),
@@ -60,7 +61,7 @@ fn marks(value: &Value) -> usize {
     }
 }
 
-fn system(body: &Value) -> Result<String, Wrong> {
+fn system(body: &Value) -> Result<String, BodyProblem> {
     match body.get("system") {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(text.clone()),
@@ -69,14 +70,14 @@ fn system(body: &Value) -> Result<String, Wrong> {
 }
 
 /// The words of a block that must be of this type.
-fn typed<'a>(block: &'a Value, kind: &str) -> Result<&'a str, Wrong> {
+fn typed<'a>(block: &'a Value, kind: &str) -> Result<&'a str, BodyProblem> {
     match field::text(block, "type")? {
         found if found == kind => field::words(block, "text"),
         other => Err(field::unknown("type", other)),
     }
 }
 
-fn message(message: &Value) -> Result<Vec<Message>, Wrong> {
+fn message(message: &Value) -> Result<Vec<Message>, BodyProblem> {
     match field::text(message, "role")? {
         "user" => user(message),
         "assistant" => Ok(vec![Message::Assistant { content: blocks(message, said)? }]),
@@ -85,25 +86,25 @@ fn message(message: &Value) -> Result<Vec<Message>, Wrong> {
 }
 
 /// The blocks of a message; a plain text is one block.
-fn blocks<T>(message: &Value, read: impl Fn(&Value) -> Result<T, Wrong>) -> Result<Vec<T>, Wrong> {
+fn blocks<T>(message: &Value, read: impl Fn(&Value) -> Result<T, BodyProblem>) -> Result<Vec<T>, BodyProblem> {
     if message.get("content").is_some_and(Value::is_string) {
         let text = field::words(message, "content")?;
         return Ok(vec![read(&serde_json::json!({ "type": "text", "text": text }))?]);
     }
     let blocks = field::each(message, "content", read)?;
     if blocks.is_empty() {
-        return Err(Wrong::new("content must not be empty").within("content"));
+        return Err(BodyProblem::new("content must not be empty").within("content"));
     }
     Ok(blocks)
 }
 
-fn said(block: &Value) -> Result<Block, Wrong> {
+fn said(block: &Value) -> Result<Block, BodyProblem> {
     match field::text(block, "type")? {
         "text" => Ok(Block::Text { text: field::words(block, "text")?.into() }),
         "thinking" => {
             let text = field::text(block, "thinking")?;
             if field::text(block, "signature")? != seal(text) {
-                return Err(Wrong::new("invalid `signature` in `thinking` block"));
+                return Err(BodyProblem::new("invalid `signature` in `thinking` block"));
             }
             Ok(Block::Thinking { text: text.into() })
         }
@@ -116,30 +117,30 @@ fn said(block: &Value) -> Result<Block, Wrong> {
     }
 }
 
-fn call_id(block: &Value, key: &str) -> Result<CallId, Wrong> {
+fn call_id(block: &Value, key: &str) -> Result<CallId, BodyProblem> {
     let id = field::text(block, key)?;
     if id.is_empty() || !field::is_plain(id) {
-        return Err(Wrong::new(format!("`{id}` does not match ^[a-zA-Z0-9_-]+$")).within(key));
+        return Err(BodyProblem::new(format!("`{id}` does not match ^[a-zA-Z0-9_-]+$")).within(key));
     }
     Ok(CallId(id.into()))
 }
 
 /// A block of a user message.
-enum Heard {
+enum UserBlock {
     Part(Part),
     Answer(CallId, Answer),
 }
 
 /// The answers of a message come before everything else in it.
-fn user(message: &Value) -> Result<Vec<Message>, Wrong> {
+fn user(message: &Value) -> Result<Vec<Message>, BodyProblem> {
     let (mut answers, mut parts) = (Vec::new(), Vec::new());
     for block in blocks(message, heard)? {
         match block {
-            Heard::Answer(id, answer) if parts.is_empty() => answers.push((id, answer)),
-            Heard::Answer(id, _) => {
-                return Err(Wrong::new(format!("the tool_result of `{id}` must come first in its message")));
+            UserBlock::Answer(id, answer) if parts.is_empty() => answers.push((id, answer)),
+            UserBlock::Answer(id, _) => {
+                return Err(BodyProblem::new(format!("the tool_result of `{id}` must come first in its message")));
             }
-            Heard::Part(part) => parts.push(part),
+            UserBlock::Part(part) => parts.push(part),
         }
     }
     let answers = (!answers.is_empty()).then_some(Message::Answers { answers });
@@ -147,33 +148,33 @@ fn user(message: &Value) -> Result<Vec<Message>, Wrong> {
     Ok(answers.into_iter().chain(parts).collect())
 }
 
-fn heard(block: &Value) -> Result<Heard, Wrong> {
+fn heard(block: &Value) -> Result<UserBlock, BodyProblem> {
     match field::text(block, "type")? {
-        "text" => Ok(Heard::Part(Part::Text(field::words(block, "text")?.into()))),
-        "image" => picture(block).map(Heard::Part),
+        "text" => Ok(UserBlock::Part(Part::Text(field::words(block, "text")?.into()))),
+        "image" => picture(block).map(UserBlock::Part),
         "tool_result" => {
             let id = call_id(block, "tool_use_id")?;
             let text = result(block)?;
             let status = if field::is_on(block, "is_error")? { AnswerStatus::Refused } else { AnswerStatus::Done };
             if status.is_error() && text.is_empty() {
-                return Err(Wrong::new("must not be empty if `is_error` is true").within("content"));
+                return Err(BodyProblem::new("must not be empty if `is_error` is true").within("content"));
             }
-            Ok(Heard::Answer(id, Answer { status, text }))
+            Ok(UserBlock::Answer(id, Answer { status, text }))
         }
         other => Err(field::unknown("type", other)),
     }
 }
 
-fn picture(block: &Value) -> Result<Part, Wrong> {
+fn picture(block: &Value) -> Result<Part, BodyProblem> {
     let source = field::object(block, "source")?;
     let read = || match field::text(source, "type")? {
         "base64" => question::image(field::text(source, "media_type")?, field::text(source, "data")?),
         other => Err(field::unknown("type", other)),
     };
-    read().map_err(|wrong: Wrong| wrong.within("source"))
+    read().map_err(|wrong: BodyProblem| wrong.within("source"))
 }
 
-fn result(block: &Value) -> Result<String, Wrong> {
+fn result(block: &Value) -> Result<String, BodyProblem> {
     match block.get("content") {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(text.clone()),
@@ -181,16 +182,16 @@ fn result(block: &Value) -> Result<String, Wrong> {
     }
 }
 
-fn tool(tool: &Value) -> Result<ToolSpec, Wrong> {
+fn tool(tool: &Value) -> Result<ToolSpec, BodyProblem> {
     let schema = field::object(tool, "input_schema")?;
     if field::text(schema, "type").map_err(|wrong| wrong.within("input_schema"))? != "object" {
-        return Err(Wrong::new("must be `object`").within("type").within("input_schema"));
+        return Err(BodyProblem::new("must be `object`").within("type").within("input_schema"));
     }
     let about = tool.get("description").and_then(Value::as_str).unwrap_or_default().into();
     Ok(ToolSpec { name: field::tool_name(tool, "name")?.into(), about, schema: schema.clone() })
 }
 
-fn calls(body: &Value) -> Result<Calls, Wrong> {
+fn calls(body: &Value) -> Result<Calls, BodyProblem> {
     let Some(choice) = body.get("tool_choice") else {
         return Ok(Calls::Allowed);
     };

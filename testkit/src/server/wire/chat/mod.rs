@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions, as compatible servers speak it too.
 
+mod encode;
 mod read;
-mod voice;
 
+pub(super) use encode::ChatEncoder;
 pub(super) use read::read;
-pub(super) use voice::Voice;

@@ -4,31 +4,31 @@ use model::{Message, Part, Request, ToolSpec};
 use protocol::{Block, Call, CallId};
 use serde_json::Value;
 
-use crate::server::wire::field::{self, Wrong};
-use crate::server::wire::question::{self, Question};
-use crate::server::wire::{Asked, Extras, Form};
+use crate::server::wire::field::{self, BodyProblem};
+use crate::server::wire::question::{self, ConversationQuestion};
+use crate::server::wire::{AnswerForm, Extras, ParsedRequest};
 
 /// Reads a body of `POST /v1/chat/completions`.
-pub(in crate::server::wire) fn read(body: &Value) -> Result<Asked, Wrong> {
+pub(in crate::server::wire) fn read(body: &Value) -> Result<ParsedRequest, BodyProblem> {
     let model = field::text(body, "model")?.to_owned();
-    let mut draft = Draft::default();
+    let mut draft = ChatDraft::default();
     if field::each(body, "messages", |message| draft.message(message))?.is_empty() {
-        return Err(Wrong::new("must not be empty").within("messages"));
+        return Err(BodyProblem::new("must not be empty").within("messages"));
     }
     let max_output = field::count(body, "max_completion_tokens")?.or(field::count(body, "max_tokens")?);
     let tools = field::each_if_given(body, "tools", tool)?;
-    let Draft { system, messages } = draft;
-    let question = Question { system, messages, tools, calls: question::choice(body)?, max_output };
-    let form = if field::is_on(body, "stream")? { Form::Stream } else { Form::Whole };
-    Ok(Asked { request: Request::from(question), model, form, extras: extras(body, form)? })
+    let ChatDraft { system, messages } = draft;
+    let question = ConversationQuestion { system, messages, tools, calls: question::choice(body)?, max_output };
+    let form = if field::is_on(body, "stream")? { AnswerForm::Stream } else { AnswerForm::Whole };
+    Ok(ParsedRequest { request: Request::from(question), model, form, extras: extras(body, form)? })
 }
 
-fn extras(body: &Value, form: Form) -> Result<Extras, Wrong> {
+fn extras(body: &Value, form: AnswerForm) -> Result<Extras, BodyProblem> {
     let Some(options) = body.get("stream_options") else {
         return Ok(Extras::default());
     };
-    if form == Form::Whole {
-        return Err(Wrong::new("only allowed when `stream` is true").within("stream_options"));
+    if form == AnswerForm::Whole {
+        return Err(BodyProblem::new("only allowed when `stream` is true").within("stream_options"));
     }
     let usage = field::is_on(options, "include_usage").map_err(|wrong| wrong.within("stream_options"))?;
     Ok(Extras { usage, ..Extras::default() })
@@ -36,13 +36,13 @@ fn extras(body: &Value, form: Form) -> Result<Extras, Wrong> {
 
 /// A conversation as far as it is read.
 #[derive(Debug, Default)]
-struct Draft {
+struct ChatDraft {
     system: String,
     messages: Vec<Message>,
 }
 
-impl Draft {
-    fn message(&mut self, message: &Value) -> Result<(), Wrong> {
+impl ChatDraft {
+    fn message(&mut self, message: &Value) -> Result<(), BodyProblem> {
         match field::text(message, "role")? {
             "system" | "developer" => question::push_line(&mut self.system, &words(message)?),
             "user" => self.messages.push(Message::User { parts: parts(message)? }),
@@ -58,7 +58,7 @@ impl Draft {
 }
 
 /// The text of a message, which says something.
-fn words(message: &Value) -> Result<String, Wrong> {
+fn words(message: &Value) -> Result<String, BodyProblem> {
     if message.get("content").is_some_and(Value::is_string) {
         return Ok(field::words(message, "content")?.into());
     }
@@ -66,21 +66,21 @@ fn words(message: &Value) -> Result<String, Wrong> {
 }
 
 /// The text of an answer, which may be empty.
-fn answer(message: &Value) -> Result<String, Wrong> {
+fn answer(message: &Value) -> Result<String, BodyProblem> {
     if message.get("content").is_some_and(Value::is_string) {
         return Ok(field::text(message, "content")?.into());
     }
     words(message)
 }
 
-fn typed<'a>(part: &'a Value, kind: &str) -> Result<&'a str, Wrong> {
+fn typed<'a>(part: &'a Value, kind: &str) -> Result<&'a str, BodyProblem> {
     match field::text(part, "type")? {
         found if found == kind => field::words(part, "text"),
         other => Err(field::unknown("type", other)),
     }
 }
 
-fn parts(message: &Value) -> Result<Vec<Part>, Wrong> {
+fn parts(message: &Value) -> Result<Vec<Part>, BodyProblem> {
     if message.get("content").is_some_and(Value::is_string) {
         return Ok(vec![Part::Text(words(message)?)]);
     }
@@ -93,11 +93,11 @@ fn parts(message: &Value) -> Result<Vec<Part>, Wrong> {
     })
 }
 
-fn said(message: &Value) -> Result<Vec<Block>, Wrong> {
+fn said(message: &Value) -> Result<Vec<Block>, BodyProblem> {
     let calls = field::each_if_given(message, "tool_calls", call)?;
     let text = match message.get("content") {
         None | Some(Value::Null) if calls.is_empty() => {
-            return Err(Wrong::new("field required unless there are tool_calls").within("content"));
+            return Err(BodyProblem::new("field required unless there are tool_calls").within("content"));
         }
         None | Some(Value::Null) => None,
         Some(_) => Some(Block::Text { text: words(message)? }),
@@ -105,7 +105,7 @@ fn said(message: &Value) -> Result<Vec<Block>, Wrong> {
     Ok(text.into_iter().chain(calls).collect())
 }
 
-fn call(call: &Value) -> Result<Block, Wrong> {
+fn call(call: &Value) -> Result<Block, BodyProblem> {
     match field::text(call, "type")? {
         "function" => {}
         other => return Err(field::unknown("type", other)),
@@ -113,11 +113,11 @@ fn call(call: &Value) -> Result<Block, Wrong> {
     let id = CallId(field::words(call, "id")?.into());
     let function = field::object(call, "function")?;
     let read = || Ok((field::tool_name(function, "name")?.into(), field::text(function, "arguments")?.into()));
-    let (tool, input) = read().map_err(|wrong: Wrong| wrong.within("function"))?;
+    let (tool, input) = read().map_err(|wrong: BodyProblem| wrong.within("function"))?;
     Ok(Block::Call(Call { id, tool, input }))
 }
 
-fn tool(tool: &Value) -> Result<ToolSpec, Wrong> {
+fn tool(tool: &Value) -> Result<ToolSpec, BodyProblem> {
     match field::text(tool, "type")? {
         "function" => {}
         other => return Err(field::unknown("type", other)),

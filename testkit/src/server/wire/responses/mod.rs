@@ -1,7 +1,7 @@
 //! OpenAI Responses.
 
+mod encode;
 mod read;
-mod voice;
 
+pub(super) use encode::ResponsesEncoder;
 pub(super) use read::read;
-pub(super) use voice::Voice;

@@ -4,59 +4,59 @@ use model::{Message, Part, Request, ToolSpec};
 use protocol::{Block, Call, CallId};
 use serde_json::Value;
 
-use crate::server::wire::field::{self, Wrong};
-use crate::server::wire::question::{self, Question};
+use crate::server::wire::field::{self, BodyProblem};
+use crate::server::wire::question::{self, ConversationQuestion};
 use crate::server::wire::seal::seal;
-use crate::server::wire::{Asked, Extras, Form};
+use crate::server::wire::{AnswerForm, Extras, ParsedRequest};
 
 /// Least tokens of an answer.
 const MIN_OUTPUT: u32 = 16;
 
 /// Reads a body of `POST /v1/responses`.
-pub(in crate::server::wire) fn read(body: &Value) -> Result<Asked, Wrong> {
+pub(in crate::server::wire) fn read(body: &Value) -> Result<ParsedRequest, BodyProblem> {
     let model = field::text(body, "model")?.to_owned();
     let system = body.get("instructions").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut draft = Draft { system, messages: Vec::new(), reasoning: None };
+    let mut draft = ResponsesDraft { system, messages: Vec::new(), reasoning: None };
     draft.input(body)?;
     let max_output = field::count(body, "max_output_tokens")?;
     if max_output.is_some_and(|max| max < MIN_OUTPUT) {
-        return Err(Wrong::new(format!("must be at least {MIN_OUTPUT}")).within("max_output_tokens"));
+        return Err(BodyProblem::new(format!("must be at least {MIN_OUTPUT}")).within("max_output_tokens"));
     }
     let tools = field::each_if_given(body, "tools", tool)?;
-    let Draft { system, messages, .. } = draft;
-    let question = Question { system, messages, tools, calls: question::choice(body)?, max_output };
-    let form = if field::is_on(body, "stream")? { Form::Stream } else { Form::Whole };
-    Ok(Asked { request: Request::from(question), model, form, extras: extras(body)? })
+    let ResponsesDraft { system, messages, .. } = draft;
+    let question = ConversationQuestion { system, messages, tools, calls: question::choice(body)?, max_output };
+    let form = if field::is_on(body, "stream")? { AnswerForm::Stream } else { AnswerForm::Whole };
+    Ok(ParsedRequest { request: Request::from(question), model, form, extras: extras(body)? })
 }
 
-fn extras(body: &Value) -> Result<Extras, Wrong> {
+fn extras(body: &Value) -> Result<Extras, BodyProblem> {
     let wanted = field::each_if_given(body, "include", |name| Ok(name.as_str().unwrap_or_default()))?;
     Ok(Extras { encrypted: wanted.contains(&"reasoning.encrypted_content"), ..Extras::default() })
 }
 
 /// A conversation as far as it is read.
 #[derive(Debug)]
-struct Draft {
+struct ResponsesDraft {
     system: String,
     messages: Vec<Message>,
     /// Reasoning that something of the model's must follow.
     reasoning: Option<String>,
 }
 
-impl Draft {
-    fn input(&mut self, body: &Value) -> Result<(), Wrong> {
+impl ResponsesDraft {
+    fn input(&mut self, body: &Value) -> Result<(), BodyProblem> {
         if body.get("input").is_some_and(Value::is_string) {
             let text = field::words(body, "input")?;
             self.messages.push(Message::user(text));
             return Ok(());
         }
         if field::each(body, "input", |item| self.item(item))?.is_empty() {
-            return Err(Wrong::new("must not be empty").within("input"));
+            return Err(BodyProblem::new("must not be empty").within("input"));
         }
         self.no_reasoning()
     }
 
-    fn item(&mut self, item: &Value) -> Result<(), Wrong> {
+    fn item(&mut self, item: &Value) -> Result<(), BodyProblem> {
         let kind = if item.get("type").is_none() { "message" } else { field::text(item, "type")? };
         match kind {
             "message" => self.message(item)?,
@@ -80,7 +80,7 @@ impl Draft {
         Ok(())
     }
 
-    fn message(&mut self, item: &Value) -> Result<(), Wrong> {
+    fn message(&mut self, item: &Value) -> Result<(), BodyProblem> {
         match field::text(item, "role")? {
             "assistant" => {
                 let texts = texts(item, &["output_text", "refusal"])?;
@@ -103,16 +103,18 @@ impl Draft {
         question::push_said(&mut self.messages, blocks);
     }
 
-    fn no_reasoning(&mut self) -> Result<(), Wrong> {
+    fn no_reasoning(&mut self) -> Result<(), BodyProblem> {
         match self.reasoning.take() {
-            Some(id) => Err(Wrong::new(format!("item `{id}` of type `reasoning` lacks its required following item"))),
+            Some(id) => {
+                Err(BodyProblem::new(format!("item `{id}` of type `reasoning` lacks its required following item")))
+            }
             None => Ok(()),
         }
     }
 }
 
 /// Reasoning that this server sealed, with its id.
-fn reasoning(item: &Value) -> Result<(String, String), Wrong> {
+fn reasoning(item: &Value) -> Result<(String, String), BodyProblem> {
     let id = field::words(item, "id")?;
     let summary = |part: &Value| match field::text(part, "type")? {
         "summary_text" => Ok(field::text(part, "text")?.to_owned()),
@@ -120,18 +122,18 @@ fn reasoning(item: &Value) -> Result<(String, String), Wrong> {
     };
     let text = field::each(item, "summary", summary)?.concat();
     if item.get("encrypted_content").is_none_or(Value::is_null) {
-        return Err(Wrong::new(format!(
+        return Err(BodyProblem::new(format!(
             "item `{id}` is not found: nothing is stored, and it has no encrypted_content"
         )));
     }
     if field::text(item, "encrypted_content")? != seal(&text) {
-        return Err(Wrong::new(format!("the encrypted_content of item `{id}` could not be verified")));
+        return Err(BodyProblem::new(format!("the encrypted_content of item `{id}` could not be verified")));
     }
     Ok((id.to_owned(), text))
 }
 
 /// The texts of a message's parts, which must be of these types.
-fn texts(item: &Value, kinds: &[&str]) -> Result<Vec<String>, Wrong> {
+fn texts(item: &Value, kinds: &[&str]) -> Result<Vec<String>, BodyProblem> {
     if item.get("content").is_some_and(Value::is_string) {
         return Ok(vec![field::words(item, "content")?.into()]);
     }
@@ -142,7 +144,7 @@ fn texts(item: &Value, kinds: &[&str]) -> Result<Vec<String>, Wrong> {
     })
 }
 
-fn parts(item: &Value) -> Result<Vec<Part>, Wrong> {
+fn parts(item: &Value) -> Result<Vec<Part>, BodyProblem> {
     if item.get("content").is_some_and(Value::is_string) {
         return Ok(vec![Part::Text(field::words(item, "content")?.into())]);
     }
@@ -153,7 +155,7 @@ fn parts(item: &Value) -> Result<Vec<Part>, Wrong> {
     })
 }
 
-fn output(item: &Value) -> Result<String, Wrong> {
+fn output(item: &Value) -> Result<String, BodyProblem> {
     if item.get("output").is_some_and(Value::is_string) {
         return Ok(field::text(item, "output")?.into());
     }
@@ -164,7 +166,7 @@ fn output(item: &Value) -> Result<String, Wrong> {
     Ok(field::each(item, "output", text)?.join("\n"))
 }
 
-fn tool(tool: &Value) -> Result<ToolSpec, Wrong> {
+fn tool(tool: &Value) -> Result<ToolSpec, BodyProblem> {
     match field::text(tool, "type")? {
         "function" => question::function(tool),
         other => Err(field::unknown("type", other)),

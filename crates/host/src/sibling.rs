@@ -13,7 +13,7 @@ use rustix::process::Pid;
 use rustix::thread::set_name;
 
 use crate::ExitStatus;
-use crate::proc::Stat;
+use crate::proc::ProcessStat;
 
 /// What a process that starts twins is called: below a `bosun` nobody speaks for a person.
 const NAME: &CStr = c"bosun-selftest";
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// How a twin is started.
 #[derive(Debug)]
-pub struct Birth<'a> {
+pub struct SiblingStart<'a> {
     /// Its arguments.
     pub args: Vec<OsString>,
     /// Its complete environment.
@@ -42,13 +42,13 @@ pub struct Birth<'a> {
 
 /// A process of this executable. It is killed when it is dropped before its end.
 #[derive(Debug)]
-pub struct Twin(Child);
+pub struct SiblingProcess(Child);
 
-impl Twin {
+impl SiblingProcess {
     /// Starts it.
     #[expect(clippy::disallowed_methods, reason = "what a person starts is no program of an agent")]
-    pub fn start(birth: Birth<'_>) -> io::Result<Twin> {
-        let Birth { args, env, cwd, output } = birth;
+    pub fn start(birth: SiblingStart<'_>) -> io::Result<SiblingProcess> {
+        let SiblingStart { args, env, cwd, output } = birth;
         // By its path, as a shell does: what is started through a link of `/proc` is named after that.
         let child = Command::new(std::env::current_exe()?)
             .args(args)
@@ -60,7 +60,7 @@ impl Twin {
             .stdout(output.try_clone()?)
             .stderr(output)
             .spawn()?;
-        Ok(Twin(child))
+        Ok(SiblingProcess(child))
     }
 
     /// Kills it with SIGKILL.
@@ -84,7 +84,7 @@ impl Twin {
     }
 }
 
-impl Drop for Twin {
+impl Drop for SiblingProcess {
     fn drop(&mut self) {
         // One that has ended cannot be killed, and need not be.
         let _ended = self.0.kill();
@@ -101,7 +101,7 @@ pub fn working_below(folder: &Path) -> io::Result<usize> {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw) else {
             continue;
         };
-        let lives = Stat::read(pid).is_ok_and(|stat| !stat.is_dead());
+        let lives = ProcessStat::read(pid).is_ok_and(|stat| !stat.is_dead());
         if lives && fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder)) {
             count += 1;
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use host::{Clock, Home, Ids, Owner};
+use host::{Clock, Home, Ids, ProcessIdentity};
 use model::Model;
 use policy::{Policy, Rule, Source};
 use protocol::{AgentSpec, Budget, PermissionMode, RuleText, SessionId};
@@ -16,14 +16,14 @@ use store::{Probe, copy_session};
 use tempfile::TempDir;
 
 use super::scenario::Folders;
-use super::{Checked, CountedIds, Driver, FailingProbe, FakeClock, Scenario, guardian};
+use super::{CheckedModel, CountedIds, FailingProbe, FakeClock, Scenario, SessionDriver, guardian};
 
 /// Where a scenario is played. Copies share everything.
 #[derive(Debug, Clone)]
-pub struct Stage(Arc<Parts>);
+pub struct SessionFixture(Arc<FixtureParts>);
 
 #[derive(Debug)]
-struct Parts {
+struct FixtureParts {
     /// Removed with the stage.
     _top: TempDir,
     cwd: PathBuf,
@@ -41,11 +41,11 @@ struct Parts {
     /// How long a person is waited for in the sessions that are opened next.
     ask_wait: Mutex<Option<Duration>>,
     /// What each session's model was asked, across those who owned it.
-    models: Mutex<HashMap<SessionId, Arc<Checked>>>,
+    models: Mutex<HashMap<SessionId, Arc<CheckedModel>>>,
 }
 
-impl Stage {
-    pub(super) fn set(scenario: Scenario) -> Stage {
+impl SessionFixture {
+    pub(super) fn set(scenario: Scenario) -> SessionFixture {
         let top = TempDir::new().unwrap();
         let real = top.path().canonicalize().unwrap();
         let cwd = real.join("work");
@@ -56,7 +56,7 @@ impl Stage {
             fs::write(path, text).unwrap();
         }
         let home = Home::open(real.join("home")).unwrap();
-        Stage(Arc::new(Parts {
+        SessionFixture(Arc::new(FixtureParts {
             _top: top,
             cwd,
             home,
@@ -73,19 +73,19 @@ impl Stage {
     }
 
     /// Opens a session that must open.
-    pub async fn open(&self, start: Start) -> Driver {
+    pub async fn open(&self, start: Start) -> SessionDriver {
         self.try_open(start).await.unwrap_or_else(|error| panic!("{start:?}: {error}"))
     }
 
     /// Opens a session.
-    pub async fn try_open(&self, start: Start) -> Result<Driver, OpenError> {
+    pub async fn try_open(&self, start: Start) -> Result<SessionDriver, OpenError> {
         let model = match start {
             Start::Resume(id) => self.model(id),
             Start::New | Start::Fork(_) => self.fresh_model(),
         };
         let session = Session::open(self.settings(&model), start).await?;
         self.0.models.lock().unwrap().insert(session.id(), Arc::clone(&model));
-        Ok(Driver::new(self.clone(), session, model))
+        Ok(SessionDriver::new(self.clone(), session, model))
     }
 
     /// Opens a session as a door does: under this id, and with what its client brings along.
@@ -100,7 +100,7 @@ impl Stage {
     }
 
     /// The model that a session asks, with everything it was asked.
-    pub fn model(&self, id: SessionId) -> Arc<Checked> {
+    pub fn model(&self, id: SessionId) -> Arc<CheckedModel> {
         self.0.models.lock().unwrap().get(&id).cloned().unwrap_or_else(|| self.fresh_model())
     }
 
@@ -171,12 +171,12 @@ impl Stage {
         fs::remove_dir_all(grave).unwrap();
     }
 
-    fn fresh_model(&self) -> Arc<Checked> {
-        Arc::new(Checked::new(Arc::clone(&self.0.scenario.model)))
+    fn fresh_model(&self) -> Arc<CheckedModel> {
+        Arc::new(CheckedModel::new(Arc::clone(&self.0.scenario.model)))
     }
 
-    fn settings(&self, model: &Arc<Checked>) -> Settings {
-        let Parts { cwd, home, clock, ids, probe, scenario, budget, mode, ask_wait, main, .. } = &*self.0;
+    fn settings(&self, model: &Arc<CheckedModel>) -> Settings {
+        let FixtureParts { cwd, home, clock, ids, probe, scenario, budget, mode, ask_wait, main, .. } = &*self.0;
         Settings {
             home: home.clone(),
             cwd: cwd.clone(),
@@ -232,6 +232,6 @@ fn policy(scenario: &Scenario, mode: PermissionMode, cwd: &Path, home: &Home) ->
 }
 
 /// Whether a process still holds the session.
-pub(super) fn held(home: &Home, id: SessionId) -> Option<Owner> {
+pub(super) fn held(home: &Home, id: SessionId) -> Option<ProcessIdentity> {
     store::Reader::open(home, id).and_then(|reader| reader.lease()).unwrap().map(|(_, owner)| owner)
 }

@@ -9,12 +9,12 @@ use protocol::Envelope;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Invocation, NOBODY, SmallDisk, is_root};
+use super::{BinaryInvocation, NOBODY, SmallDisk, is_root};
 use crate::server::ModelServer;
 
 /// A fresh home and folder for the binary.
 #[derive(Debug)]
-pub struct Stage {
+pub struct BinaryFixture {
     program: PathBuf,
     user: User,
     // Before the folder it is mounted in, since fields are dropped in order.
@@ -28,17 +28,17 @@ enum User {
     Nobody,
 }
 
-impl Stage {
+impl BinaryFixture {
     /// A stage for the binary at this path.
-    pub fn new(program: &str) -> Stage {
+    pub fn new(program: &str) -> BinaryFixture {
         let base = tempfile::Builder::new().prefix("bosun-").tempdir().unwrap();
         fs::create_dir(base.path().join("work")).unwrap();
-        Stage { program: program.into(), user: User::Same, disk: None, base }
+        BinaryFixture { program: program.into(), user: User::Same, disk: None, base }
     }
 
     /// A stage whose binary runs as an ordinary user, even when root tests it.
-    pub fn of_ordinary_user(program: &str) -> Stage {
-        let stage = Stage::new(program);
+    pub fn of_ordinary_user(program: &str) -> BinaryFixture {
+        let stage = BinaryFixture::new(program);
         if !is_root() {
             return stage;
         }
@@ -48,15 +48,15 @@ impl Stage {
         for path in [stage.base.path(), &stage.folder()] {
             chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        Stage { program, user: User::Nobody, ..stage }
+        BinaryFixture { program, user: User::Nobody, ..stage }
     }
 
     /// A stage whose home is a disk of this many KiB; none where no disk can be mounted.
-    pub fn on_small_disk(program: &str, kib: u32) -> Option<Stage> {
-        let stage = Stage::new(program);
+    pub fn on_small_disk(program: &str, kib: u32) -> Option<BinaryFixture> {
+        let stage = BinaryFixture::new(program);
         fs::create_dir(stage.home()).unwrap();
         let disk = SmallDisk::mount(&stage.home(), kib)?;
-        Some(Stage { disk: Some(disk), ..stage })
+        Some(BinaryFixture { disk: Some(disk), ..stage })
     }
 
     /// The binary itself, where its user can start it.
@@ -89,7 +89,7 @@ impl Stage {
     }
 
     /// Writes the script that answers from now on, unless an invocation names another model.
-    pub fn script(&self, text: &str) -> &Stage {
+    pub fn script(&self, text: &str) -> &BinaryFixture {
         fs::write(self.script_path(), text).unwrap();
         self
     }
@@ -100,14 +100,14 @@ impl Stage {
     }
 
     /// The binary with these arguments, the stage's home, folder and script, and nothing else of the environment.
-    pub fn bosun<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Invocation {
+    pub fn bosun<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> BinaryInvocation {
         self.invocation(&self.program).args(args)
     }
 
     /// Any program in the surroundings of the binary.
-    pub(super) fn invocation(&self, program: &Path) -> Invocation {
+    pub(super) fn invocation(&self, program: &Path) -> BinaryInvocation {
         let model = format!("script/{}", self.script_path().display());
-        let mut invocation = Invocation::new(program, &self.folder())
+        let mut invocation = BinaryInvocation::new(program, &self.folder())
             .env("HOME", self.base.path())
             .env("BOSUN_HOME", self.home())
             .env("BOSUN_MODEL", model);
@@ -118,12 +118,12 @@ impl Stage {
     }
 
     /// The binary with a prompt and every permission.
-    pub fn prompt(&self, text: &str) -> Invocation {
+    pub fn prompt(&self, text: &str) -> BinaryInvocation {
         self.bosun(["-p", text, "--allow-all"])
     }
 
     /// The same with a model that a server plays, such as `anthropic/test-model`.
-    pub fn prompt_over(&self, server: &ModelServer, model: &str, text: &str) -> Invocation {
+    pub fn prompt_over(&self, server: &ModelServer, model: &str, text: &str) -> BinaryInvocation {
         self.prompt(text).against(server).env("BOSUN_MODEL", model)
     }
 

@@ -13,34 +13,34 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::changes::Change;
+use crate::changes::PathChange;
 
 /// The note of files that could not be put back.
 const KEPT: &str = "BOSUN-KEPT";
 
 /// Files that give way to new ones.
 #[derive(Debug)]
-pub(crate) struct Mover {
+pub(crate) struct FileMover {
     /// The top of the work tree.
     top: PathBuf,
     /// The folder of ours below the top, in which `new` has the new files and `old` gets what is taken away.
     aside: PathBuf,
-    changes: Vec<Change>,
+    changes: Vec<PathChange>,
     /// What each file was that must give way.
-    seen: BTreeMap<PathBuf, Seen>,
-    done: Vec<Done>,
+    seen: BTreeMap<PathBuf, FileState>,
+    done: Vec<MovedFiles>,
 }
 
 /// What a file was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
-    stamp: Stamp,
+struct FileState {
+    stamp: FileVersion,
     digest: [u8; 32],
 }
 
 /// What tells that a file was written again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stamp {
+struct FileVersion {
     inode: u64,
     size: u64,
     mode: u32,
@@ -48,42 +48,42 @@ struct Stamp {
 }
 
 #[derive(Debug)]
-struct Done {
+struct MovedFiles {
     path: PathBuf,
     /// Where the file is that was taken away.
     kept: Option<PathBuf>,
     /// What was put in its place.
-    put: Option<Stamp>,
+    put: Option<FileVersion>,
 }
 
 /// Why files stay as they are.
 #[derive(Debug)]
-pub(crate) enum Unmoved {
+pub(crate) enum MoveError {
     /// Somebody changed these meanwhile. Those of which the user's version could not be put back are with it.
     Saved(Vec<PathBuf>),
     /// A file could not be moved.
     File(PathBuf, io::Error),
 }
 
-impl Mover {
+impl FileMover {
     /// Looks at every file that must give way.
-    pub(crate) fn look(top: PathBuf, aside: PathBuf, changes: Vec<Change>) -> io::Result<Mover> {
+    pub(crate) fn look(top: PathBuf, aside: PathBuf, changes: Vec<PathChange>) -> io::Result<FileMover> {
         let mut seen = BTreeMap::new();
         for change in changes.iter().filter(|change| change.old.as_ref().is_some_and(|old| !old.is_repository())) {
-            if let Some(found) = Seen::of(&top.join(&change.path))? {
+            if let Some(found) = FileState::of(&top.join(&change.path))? {
                 seen.insert(change.path.clone(), found);
             }
         }
-        Ok(Mover { top, aside, changes, seen, done: Vec::new() })
+        Ok(FileMover { top, aside, changes, seen, done: Vec::new() })
     }
 
     /// Puts every new file into its place, or leaves all of them as they were.
-    pub(crate) fn go(&mut self) -> Result<(), Unmoved> {
+    pub(crate) fn go(&mut self) -> Result<(), MoveError> {
         let changes = std::mem::take(&mut self.changes);
         let leave = changes.iter().filter(|change| change.old.is_some() && !self.is_replaced(change));
         let come = changes.iter().filter(|change| change.new.is_some() || self.is_replaced(change));
         let moved = leave.map(|change| (change, false)).chain(come.map(|change| (change, true)));
-        let steps: Vec<(&Change, bool)> = moved.collect();
+        let steps: Vec<(&PathChange, bool)> = moved.collect();
         for (change, comes) in steps {
             let step = if comes { self.put(change) } else { self.take(change) };
             if let Err(unmoved) = step {
@@ -96,14 +96,14 @@ impl Mover {
     /// What was written since it was taken away, through a file that somebody held open.
     pub(crate) fn written_since(&self) -> Vec<PathBuf> {
         let changed = self.done.iter().filter(|done| {
-            let now = done.kept.as_ref().and_then(|kept| Stamp::of(&self.top.join(kept)).ok().flatten());
+            let now = done.kept.as_ref().and_then(|kept| FileVersion::of(&self.top.join(kept)).ok().flatten());
             done.kept.is_some() && now.as_ref() != self.seen.get(&done.path).map(|seen| &seen.stamp)
         });
         changed.map(|done| done.path.clone()).collect()
     }
 
     /// Puts everything back.
-    pub(crate) fn undo(&mut self, unmoved: Unmoved) -> Unmoved {
+    pub(crate) fn undo(&mut self, unmoved: MoveError) -> MoveError {
         let (mut stay, mut back) = (Vec::new(), Vec::new());
         while let Some(done) = self.done.pop() {
             match self.undo_one(&done) {
@@ -119,14 +119,14 @@ impl Mover {
             self.note_kept(&stay);
         }
         match unmoved {
-            Unmoved::Saved(mut paths) => {
+            MoveError::Saved(mut paths) => {
                 paths.extend(stay);
                 paths.sort();
                 paths.dedup();
-                Unmoved::Saved(paths)
+                MoveError::Saved(paths)
             }
-            file @ Unmoved::File(..) if stay.is_empty() => file,
-            Unmoved::File(..) => Unmoved::Saved(stay),
+            file @ MoveError::File(..) if stay.is_empty() => file,
+            MoveError::File(..) => MoveError::Saved(stay),
         }
     }
 
@@ -154,7 +154,7 @@ impl Mover {
         }
     }
 
-    fn is_replaced(&self, change: &Change) -> bool {
+    fn is_replaced(&self, change: &PathChange) -> bool {
         match (&change.old, &change.new) {
             (Some(old), Some(new)) => {
                 !old.is_repository() && !new.is_repository() && self.seen.contains_key(&change.path)
@@ -164,8 +164,8 @@ impl Mover {
     }
 
     /// Takes a file away that has no successor of its kind.
-    fn take(&mut self, change: &Change) -> Result<(), Unmoved> {
-        let failed = |error| Unmoved::File(change.path.clone(), error);
+    fn take(&mut self, change: &PathChange) -> Result<(), MoveError> {
+        let failed = |error| MoveError::File(change.path.clone(), error);
         if change.old.as_ref().is_some_and(|old| old.is_repository()) {
             // One with files in it is nobody's to remove.
             let _stays = fs::remove_dir(self.top.join(&change.path));
@@ -177,24 +177,24 @@ impl Mover {
         match host::move_below(&self.top, &change.path, &kept) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(Unmoved::Saved(vec![change.path.clone()]));
+                return Err(MoveError::Saved(vec![change.path.clone()]));
             }
             Err(error) => return Err(failed(error)),
         }
-        self.done.push(Done { path: change.path.clone(), kept: Some(kept.clone()), put: None });
+        self.done.push(MovedFiles { path: change.path.clone(), kept: Some(kept.clone()), put: None });
         self.expect_same(&change.path, &kept, &seen)?;
         self.drop_empty(change.path.parent());
         Ok(())
     }
 
     /// Puts a new file into its place.
-    fn put(&mut self, change: &Change) -> Result<(), Unmoved> {
-        let failed = |error| Unmoved::File(change.path.clone(), error);
+    fn put(&mut self, change: &PathChange) -> Result<(), MoveError> {
+        let failed = |error| MoveError::File(change.path.clone(), error);
         if change.new.as_ref().is_some_and(|new| new.is_repository()) {
             return self.make(&change.path).map_err(failed);
         }
         let new = self.aside.join("new").join(&change.path);
-        let Some(mut put) = Stamp::of(&self.top.join(&new)).map_err(failed)? else {
+        let Some(mut put) = FileVersion::of(&self.top.join(&new)).map_err(failed)? else {
             // The user's settings leave it out of the work tree.
             return Ok(());
         };
@@ -203,10 +203,10 @@ impl Mover {
             self.make_parents(&change.path).map_err(failed)?;
             let moved = host::move_below(&self.top, &new, &change.path);
             moved.map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => Unmoved::Saved(vec![change.path.clone()]),
+                io::ErrorKind::AlreadyExists => MoveError::Saved(vec![change.path.clone()]),
                 _ => failed(error),
             })?;
-            self.done.push(Done { path: change.path.clone(), kept: None, put: Some(put) });
+            self.done.push(MovedFiles { path: change.path.clone(), kept: None, put: Some(put) });
             return Ok(());
         }
         let Some(seen) = self.seen.get(&change.path).cloned() else { return Ok(()) };
@@ -216,10 +216,10 @@ impl Mover {
             set_mode(&self.top.join(&new), put.mode).map_err(failed)?;
         }
         let kept = self.exchange(&change.path, &new).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists => Unmoved::Saved(vec![change.path.clone()]),
+            io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists => MoveError::Saved(vec![change.path.clone()]),
             _ => failed(error),
         })?;
-        self.done.push(Done { path: change.path.clone(), kept: Some(kept.clone()), put: Some(put) });
+        self.done.push(MovedFiles { path: change.path.clone(), kept: Some(kept.clone()), put: Some(put) });
         self.expect_same(&change.path, &kept, &seen)
     }
 
@@ -244,16 +244,16 @@ impl Mover {
         }
     }
 
-    fn expect_same(&self, path: &Path, kept: &Path, seen: &Seen) -> Result<(), Unmoved> {
-        match Seen::of(&self.top.join(kept)) {
+    fn expect_same(&self, path: &Path, kept: &Path, seen: &FileState) -> Result<(), MoveError> {
+        match FileState::of(&self.top.join(kept)) {
             Ok(Some(found)) if found == *seen => Ok(()),
-            Ok(_) => Err(Unmoved::Saved(vec![path.to_owned()])),
-            Err(error) => Err(Unmoved::File(path.to_owned(), error)),
+            Ok(_) => Err(MoveError::Saved(vec![path.to_owned()])),
+            Err(error) => Err(MoveError::File(path.to_owned(), error)),
         }
     }
 
-    fn undo_one(&self, done: &Done) -> io::Result<()> {
-        let now = Stamp::of(&self.top.join(&done.path))?;
+    fn undo_one(&self, done: &MovedFiles) -> io::Result<()> {
+        let now = FileVersion::of(&self.top.join(&done.path))?;
         match (&done.kept, &done.put) {
             // What the user made of it since is the user's.
             (_, Some(put)) if now.as_ref().is_some_and(|now| now != put) => {
@@ -275,8 +275,8 @@ impl Mover {
 
     /// Lets a file that was put into a place and the one that was taken from it change places again. A version that the
     /// user saved between the look and the exchange goes back, and so does every one that is saved meanwhile.
-    fn give_back(&self, path: &Path, kept: &Path, put: &Stamp) -> io::Result<()> {
-        let aside = || Stamp::of(&self.top.join(kept));
+    fn give_back(&self, path: &Path, kept: &Path, put: &FileVersion) -> io::Result<()> {
+        let aside = || FileVersion::of(&self.top.join(kept));
         let mut placed = aside()?;
         if let Err(error) = host::swap_below(&self.top, path, kept) {
             tracing::debug!(%error, "files cannot change places here");
@@ -301,9 +301,9 @@ impl Mover {
 
     /// Whether the user wrote into one of our files while it was taken away again, through a file that was open; what
     /// was written is put into its place.
-    fn was_written_into(&self, done: &Done) -> bool {
+    fn was_written_into(&self, done: &MovedFiles) -> bool {
         let (Some(kept), Some(put)) = (&done.kept, &done.put) else { return false };
-        let now = Stamp::of(&self.top.join(kept)).ok().flatten();
+        let now = FileVersion::of(&self.top.join(kept)).ok().flatten();
         now.is_some_and(|now| now != *put) && host::swap_below(&self.top, &done.path, kept).is_ok()
     }
 
@@ -341,10 +341,10 @@ impl Mover {
     }
 }
 
-impl Seen {
+impl FileState {
     /// What a file is now, if there is one.
-    fn of(path: &Path) -> io::Result<Option<Seen>> {
-        let Some(stamp) = Stamp::of(path)? else { return Ok(None) };
+    fn of(path: &Path) -> io::Result<Option<FileState>> {
+        let Some(stamp) = FileVersion::of(path)? else { return Ok(None) };
         let mut hash = Sha256::new();
         if stamp.is_file() {
             let mut file = fs::File::open(path)?;
@@ -358,14 +358,14 @@ impl Seen {
         } else if let Ok(target) = fs::read_link(path) {
             hash.update(target.as_os_str().as_bytes());
         }
-        Ok(Some(Seen { stamp, digest: hash.finalize().into() }))
+        Ok(Some(FileState { stamp, digest: hash.finalize().into() }))
     }
 }
 
-impl Stamp {
-    fn of(path: &Path) -> io::Result<Option<Stamp>> {
+impl FileVersion {
+    fn of(path: &Path) -> io::Result<Option<FileVersion>> {
         match fs::symlink_metadata(path) {
-            Ok(found) => Ok(Some(Stamp {
+            Ok(found) => Ok(Some(FileVersion {
                 inode: found.ino(),
                 size: found.size(),
                 mode: found.mode(),

@@ -11,16 +11,16 @@ use std::sync::Arc;
 use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, unlinkat};
 use rustix::io::Errno;
 
-use super::draft::{Draft, MODE};
+use super::draft::{FileDraft, MODE};
 use super::error::FileError;
-use super::folder::Folder;
-use super::root::{FOLDER, Root, open_beneath};
-use super::stamp::Stamp;
+use super::folder::OpenFolder;
+use super::root::{FOLDER, WorkspaceRoot, open_beneath};
+use super::stamp::FileStamp;
 
 /// A checked path. Using it follows no links, so it leads where it did when it was checked or nowhere.
 #[derive(Debug, Clone)]
-pub struct Place {
-    root: Arc<Root>,
+pub struct CheckedPath {
+    root: Arc<WorkspaceRoot>,
     below: PathBuf,
     path: PathBuf,
 }
@@ -31,18 +31,18 @@ pub struct FileBytes {
     /// The content.
     pub bytes: Vec<u8>,
     /// What [`Expect::Unchanged`] compares with.
-    pub stamp: Stamp,
+    pub stamp: FileStamp,
     /// Who may read, write and execute it, as [`Place::write_new`] takes it.
     pub mode: u32,
 }
 
 /// What a writer believes to be at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
+pub enum ExpectedContent {
     /// Nothing.
     New,
     /// The file that had this stamp.
-    Unchanged(Stamp),
+    Unchanged(FileStamp),
     /// Anything or nothing.
     Any,
 }
@@ -50,11 +50,11 @@ pub enum Expect {
 /// How a file is opened to read it: a pipe or a terminal in its place must not hold the reader up.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
-impl Place {
-    pub(super) fn new(root: Arc<Root>, below: PathBuf) -> Place {
+impl CheckedPath {
+    pub(super) fn new(root: Arc<WorkspaceRoot>, below: PathBuf) -> CheckedPath {
         // Joining an empty path would add a slash.
         let path = if below.as_os_str().is_empty() { root.path.clone() } else { root.path.join(&below) };
-        Place { root, below, path }
+        CheckedPath { root, below, path }
     }
 
     /// The absolute path, without links in it.
@@ -68,8 +68,8 @@ impl Place {
     }
 
     /// Opens the folder that is there to see what is in it.
-    pub fn folder(&self) -> Result<Folder, FileError> {
-        Folder::open(self.root.open_below(&self.below, FOLDER)).map_err(|errno| self.failed(errno))
+    pub fn folder(&self) -> Result<OpenFolder, FileError> {
+        OpenFolder::open(self.root.open_below(&self.below, FOLDER)).map_err(|errno| self.failed(errno))
     }
 
     /// Reads a file of at most `most` bytes.
@@ -86,7 +86,7 @@ impl Place {
         if size > most {
             Err(too_large(size))
         } else {
-            Ok(FileBytes { bytes, stamp: Stamp::of(&metadata), mode: metadata.mode() & MODE })
+            Ok(FileBytes { bytes, stamp: FileStamp::of(&metadata), mode: metadata.mode() & MODE })
         }
     }
 
@@ -96,37 +96,38 @@ impl Place {
     }
 
     /// The stamp of the file that is there.
-    pub fn stamp(&self) -> Result<Stamp, FileError> {
-        self.open_as(OFlags::PATH).map(|(_, metadata)| Stamp::of(&metadata))
+    pub fn stamp(&self) -> Result<FileStamp, FileError> {
+        self.open_as(OFlags::PATH).map(|(_, metadata)| FileStamp::of(&metadata))
     }
 
     /// Puts a file there in one step: others see the old one or the new one. An existing file's mode and owner
     /// are kept as far as this user may set them. Between the last look at what is expected and the step
     /// itself there is a moment in which another writer's change is overwritten.
-    pub fn write(&self, bytes: &[u8], expect: Expect) -> Result<Stamp, FileError> {
+    pub fn write(&self, bytes: &[u8], expect: ExpectedContent) -> Result<FileStamp, FileError> {
         let (folder, name) = self.open_folder()?;
         let existing = self.check(&folder, name, expect)?;
-        let draft = existing.map_or_else(|| Draft::create(&folder), |existing| Draft::replacing(&folder, &existing));
+        let draft =
+            existing.map_or_else(|| FileDraft::create(&folder), |existing| FileDraft::replacing(&folder, &existing));
         let draft = draft.and_then(|draft| draft.filled(bytes)).map_err(|error| self.failed(error))?;
         self.check(&folder, name, expect)?;
         let published = match expect {
-            Expect::New => draft.publish_new(name),
-            Expect::Unchanged(_) | Expect::Any => draft.publish(name),
+            ExpectedContent::New => draft.publish_new(name),
+            ExpectedContent::Unchanged(_) | ExpectedContent::Any => draft.publish(name),
         };
-        published.map(|metadata| Stamp::of(&metadata)).map_err(|error| self.failed(error))
+        published.map(|metadata| FileStamp::of(&metadata)).map_err(|error| self.failed(error))
     }
 
     /// Puts a file where nothing is, in one step and with this mode; nobody sees it with another.
-    pub fn write_new(&self, bytes: &[u8], mode: u32) -> Result<Stamp, FileError> {
+    pub fn write_new(&self, bytes: &[u8], mode: u32) -> Result<FileStamp, FileError> {
         let (folder, name) = self.open_folder()?;
-        self.check(&folder, name, Expect::New)?;
-        let draft = Draft::with_mode(&folder, mode).and_then(|draft| draft.filled(bytes));
+        self.check(&folder, name, ExpectedContent::New)?;
+        let draft = FileDraft::with_mode(&folder, mode).and_then(|draft| draft.filled(bytes));
         let published = draft.and_then(|draft| draft.publish_new(name));
-        published.map(|metadata| Stamp::of(&metadata)).map_err(|error| self.failed(error))
+        published.map(|metadata| FileStamp::of(&metadata)).map_err(|error| self.failed(error))
     }
 
     /// Removes the file that is there.
-    pub fn remove(&self, expect: Expect) -> Result<(), FileError> {
+    pub fn remove(&self, expect: ExpectedContent) -> Result<(), FileError> {
         let (folder, name) = self.open_folder()?;
         if self.check(&folder, name, expect)?.is_none() {
             return Err(FileError::Missing(self.path.clone()));
@@ -159,19 +160,20 @@ impl Place {
     }
 
     /// Compares what is there with what is expected; returns it, if it is a file that may be replaced.
-    fn check(&self, folder: &OwnedFd, name: &OsStr, expect: Expect) -> Result<Option<Metadata>, FileError> {
+    fn check(&self, folder: &OwnedFd, name: &OsStr, expect: ExpectedContent) -> Result<Option<Metadata>, FileError> {
         let existing = match open_beneath(folder, name, OFlags::PATH, Mode::empty()) {
             Ok(file) => Some(self.require_regular(&File::from(file))?),
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(self.failed(errno)),
         };
         match (&existing, expect) {
-            (Some(_), Expect::New) => return Err(FileError::Exists(self.path.clone())),
-            (Some(found), Expect::Unchanged(stamp)) if Stamp::of(found) != stamp => {
+            (Some(_), ExpectedContent::New) => return Err(FileError::Exists(self.path.clone())),
+            (Some(found), ExpectedContent::Unchanged(stamp)) if FileStamp::of(found) != stamp => {
                 return Err(FileError::Changed(self.path.clone()));
             }
-            (None, Expect::Unchanged(_)) => return Err(FileError::Changed(self.path.clone())),
-            (None, Expect::New | Expect::Any) | (Some(_), Expect::Unchanged(_) | Expect::Any) => {}
+            (None, ExpectedContent::Unchanged(_)) => return Err(FileError::Changed(self.path.clone())),
+            (None, ExpectedContent::New | ExpectedContent::Any)
+            | (Some(_), ExpectedContent::Unchanged(_) | ExpectedContent::Any) => {}
         }
         if existing.is_some() {
             // Replacing a file needs no permission for it, but whoever write-protects a file means it.

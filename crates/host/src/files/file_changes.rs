@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, Stat, fstat, statat};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use super::root::{FOLDER, Root, open_beneath};
+use super::root::{FOLDER, WorkspaceRoot, open_beneath};
 
 /// How deep folders are followed.
 const DEEP: usize = 64;
@@ -27,17 +27,17 @@ const CLOSE_NS: i64 = 100_000;
 
 /// A moment by the clock that changes of files are dated with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moment {
+pub struct FileMoment {
     seconds: i64,
     nanoseconds: i64,
     /// How far this clock was ahead of the one that nobody can set.
     ahead_ns: i64,
 }
 
-impl Moment {
+impl FileMoment {
     /// The moment at which a file changed that was written just now.
-    pub fn of(file: &Metadata) -> Moment {
-        Moment { seconds: file.ctime(), nanoseconds: file.ctime_nsec(), ahead_ns: ahead() }
+    pub fn of(file: &Metadata) -> FileMoment {
+        FileMoment { seconds: file.ctime(), nanoseconds: file.ctime_nsec(), ahead_ns: ahead() }
     }
 
     /// Whether the clock was set since, so that dates cannot be compared with it.
@@ -57,17 +57,17 @@ impl Moment {
 
 /// Whether nothing in a folder changed at a moment or later, but for what is in the folder `except` at its top. If the
 /// clock was set since, nobody can tell, and the answer is "no".
-pub fn is_untouched(folder: &Path, except: &OsStr, since: &Moment) -> io::Result<bool> {
+pub fn is_untouched(folder: &Path, except: &OsStr, since: &FileMoment) -> io::Result<bool> {
     if since.is_lost() {
         return Ok(false);
     }
     let old = |found: &Stat| if since.is_after(found) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-    Ok(Walk::through(folder, except, |_path, found| old(found))?.is_continue())
+    Ok(FolderWalk::through(folder, except, |_path, found| old(found))?.is_continue())
 }
 
 /// What changed in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     /// Where, below the folder; empty for the folder itself.
     pub path: PathBuf,
     /// Of a folder, the names in it or its own state changed.
@@ -78,26 +78,31 @@ pub struct Change {
 
 /// All that changed in a folder since a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct FileChanges {
     /// Each of them.
-    pub all: Vec<Change>,
+    pub all: Vec<FileChange>,
     /// Whether repositories are in the folder, changed or not.
     pub has_repositories: bool,
 }
 
 /// What changed in a folder at a moment or later, but for what is in the folder `except` at its top. If the clock was set
 /// since, nobody can tell; neither if the names of what changed have more than `most` bytes.
-pub fn changed_since(folder: &Path, except: &OsStr, since: &Moment, most: usize) -> io::Result<Option<Changes>> {
+pub fn changed_since(
+    folder: &Path,
+    except: &OsStr,
+    since: &FileMoment,
+    most: usize,
+) -> io::Result<Option<FileChanges>> {
     if since.is_lost() {
         return Ok(None);
     }
-    let (mut changes, mut bytes) = (Changes::default(), 0);
-    let walked = Walk::through(folder, except, |path, found| {
+    let (mut changes, mut bytes) = (FileChanges::default(), 0);
+    let walked = FolderWalk::through(folder, except, |path, found| {
         changes.has_repositories |= path.file_name() == Some(OsStr::new(".git"));
         if !since.is_after(found) {
             bytes += path.as_os_str().len();
             let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-            changes.all.push(Change { path: path.to_owned(), is_folder, at: changed_at(found) });
+            changes.all.push(FileChange { path: path.to_owned(), is_folder, at: changed_at(found) });
         }
         if bytes > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
@@ -105,7 +110,7 @@ pub fn changed_since(folder: &Path, except: &OsStr, since: &Moment, most: usize)
 }
 
 /// One walk through a folder, until it is told to stop.
-struct Walk<'a, F> {
+struct FolderWalk<'a, F> {
     device: u64,
     except: &'a OsStr,
     /// Where it is, below the folder: a path as bytes, which is quickly made longer and shorter.
@@ -113,12 +118,12 @@ struct Walk<'a, F> {
     see: F,
 }
 
-impl<'a, F: FnMut(&Path, &Stat) -> ControlFlow<()>> Walk<'a, F> {
+impl<'a, F: FnMut(&Path, &Stat) -> ControlFlow<()>> FolderWalk<'a, F> {
     /// Through the folder itself and all that is in it. What is on another file system or too deep is an error.
     fn through(folder: &Path, except: &'a OsStr, see: F) -> io::Result<ControlFlow<()>> {
-        let top = Root::open(folder)?.open_below(Path::new(""), FOLDER)?;
+        let top = WorkspaceRoot::open(folder)?.open_below(Path::new(""), FOLDER)?;
         let found = fstat(&top)?;
-        let mut walk = Walk { device: found.st_dev, except, path: Vec::new(), see };
+        let mut walk = FolderWalk { device: found.st_dev, except, path: Vec::new(), see };
         match (walk.see)(Path::new(""), &found) {
             ControlFlow::Continue(()) => walk.inside(&top, 0),
             stop => Ok(stop),
@@ -189,21 +194,21 @@ mod tests {
     use super::*;
 
     /// This moment, when all that was written before is older.
-    fn now(folder: &Path, after: &Path) -> Moment {
+    fn now(folder: &Path, after: &Path) -> FileMoment {
         let (mark, last) = (folder.join("mark"), fs::symlink_metadata(after).unwrap());
         loop {
             fs::write(&mark, "").unwrap();
             let found = fs::metadata(&mark).unwrap();
             if (found.ctime(), found.ctime_nsec()) > (last.ctime(), last.ctime_nsec()) {
-                return Moment::of(&found);
+                return FileMoment::of(&found);
             }
         }
     }
 
     #[test]
     fn whatever_changes_in_a_folder_is_seen() {
-        type Change = fn(&Path);
-        let changes: [(&str, Change); 7] = [
+        type Edit = fn(&Path);
+        let changes: [(&str, Edit); 7] = [
             ("content", |top| fs::write(top.join("deep/a"), "b").unwrap()),
             ("mode", |top| {
                 let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
@@ -241,7 +246,7 @@ mod tests {
         fs::create_dir(&top).unwrap();
         let since = now(folder.path(), &top);
         assert!(is_untouched(&top, OsStr::new(".git"), &since).unwrap());
-        let set = Moment { ahead_ns: since.ahead_ns + 1_000_000_000, ..since };
+        let set = FileMoment { ahead_ns: since.ahead_ns + 1_000_000_000, ..since };
         assert!(!is_untouched(&top, OsStr::new(".git"), &set).unwrap());
     }
 }

@@ -1,12 +1,12 @@
 //! What a fleet's work is built on: where the user's HEAD stood, and what the checkouts begin with.
 
-use crate::draft::Draft;
-use crate::trial::{Trial, Try};
+use crate::draft::CommitDraft;
+use crate::trial::{TrialMerge, TrialResult};
 use crate::{Commit, Git, GitError, Repository, Signature};
 
 /// What work is built on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outset {
+pub struct BaseCommit {
     /// The branch that HEAD was on; none when it was on none.
     pub branch: Option<String>,
     /// The commit of HEAD.
@@ -15,19 +15,19 @@ pub struct Outset {
     pub base: Commit,
 }
 
-impl Outset {
+impl BaseCommit {
     /// Where HEAD is now.
-    pub async fn now(git: &Git) -> Result<Outset, GitError> {
+    pub async fn now(git: &Git) -> Result<BaseCommit, GitError> {
         let head = Repository::find(git).await?.head().await?;
         let said = git.run(&["symbolic-ref", "-q", "HEAD"], &[]).await?;
         let branch = said.text().strip_prefix("refs/heads/").filter(|_| said.code == 0).map(str::to_owned);
-        Ok(Outset { branch, base: head.clone(), head })
+        Ok(BaseCommit { branch, base: head.clone(), head })
     }
 
     /// The same with what is not committed, as a commit on top of HEAD.
     #[must_use]
-    pub fn with_snapshot(self, base: Commit) -> Outset {
-        Outset { base, ..self }
+    pub fn with_snapshot(self, base: Commit) -> BaseCommit {
+        BaseCommit { base, ..self }
     }
 
     /// Keeps it in the repository below a ref, all of it or nothing. What is kept there already stays.
@@ -42,7 +42,7 @@ impl Outset {
     }
 
     /// What was kept.
-    pub async fn kept(git: &Git, below: &str) -> Result<Option<Outset>, GitError> {
+    pub async fn kept(git: &Git, below: &str) -> Result<Option<BaseCommit>, GitError> {
         let form = "--format=%(refname) %(objectname)";
         let [base, detached, onto] = ["base", "detached", "onto/"].map(|name| format!("{below}/{name}"));
         let said = git.text(&["for-each-ref", form, &base, &detached, &onto]).await?;
@@ -56,7 +56,7 @@ impl Outset {
             Some(branch) => Some((Some(branch.to_owned()), head)),
             None => (name == detached).then_some((None, head)),
         });
-        Ok(stood.map(|(branch, head)| Outset { branch, head, base }))
+        Ok(stood.map(|(branch, head)| BaseCommit { branch, head, base }))
     }
 
     /// The result as a commit that is built on HEAD, without the temporary commit that held what was not committed;
@@ -71,11 +71,12 @@ impl Outset {
         if self.base == self.head {
             return Ok(Some(tip.clone()));
         }
-        let Trial { tree, end } = Try { base: Some(&self.base), ours: &self.head, theirs: tip }.run(git).await?;
+        let TrialResult { tree, end } =
+            TrialMerge { base: Some(&self.base), ours: &self.head, theirs: tip }.run(git).await?;
         match end {
             Some(_clashed) => Ok(None),
             None => {
-                let draft = Draft { tree: &tree, parents: &[&self.head], message };
+                let draft = CommitDraft { tree: &tree, parents: &[&self.head], message };
                 draft.commit(git, by).await.map(Some)
             }
         }

@@ -4,33 +4,33 @@ use model::{Delta, Wire};
 use protocol::{Call, StopReason, Usage};
 use serde_json::{Value, json};
 
-use crate::server::outlet::Frames;
-use crate::server::trouble::Trouble;
+use crate::server::outlet::SseFrames;
+use crate::server::trouble::RequestRefusal;
 use crate::server::wire::pieces::pieces;
 use crate::server::wire::seal::seal;
-use crate::server::wire::{Ending, Speech};
+use crate::server::wire::{AnswerEncoder, AnswerEnd};
 
 /// One answer in the form of this wire.
 #[derive(Debug)]
-pub(in crate::server::wire) struct Voice {
+pub(in crate::server::wire) struct AnthropicEncoder {
     id: String,
     model: String,
     input: Usage,
     content: Vec<Value>,
-    open: Option<Open>,
+    open: Option<OpenBlock>,
 }
 
 /// The block that is being said.
 #[derive(Debug)]
-enum Open {
+enum OpenBlock {
     Text(String),
     Thinking(String),
 }
 
-impl Voice {
-    pub(in crate::server::wire) fn new(model: String, number: u64, forecast: Option<Ending>) -> Voice {
+impl AnthropicEncoder {
+    pub(in crate::server::wire) fn new(model: String, number: u64, forecast: Option<AnswerEnd>) -> AnthropicEncoder {
         let input = forecast.map_or(Usage::default(), |ending| ending.usage);
-        Voice { id: format!("msg_{number:06}"), model, input, content: Vec::new(), open: None }
+        AnthropicEncoder { id: format!("msg_{number:06}"), model, input, content: Vec::new(), open: None }
     }
 
     fn message(&self, content: &[Value], stop: Value, usage: Value) -> Value {
@@ -40,13 +40,13 @@ impl Voice {
         })
     }
 
-    fn text(&mut self, more: &str, out: &mut Frames) {
+    fn text(&mut self, more: &str, out: &mut SseFrames) {
         match &mut self.open {
-            Some(Open::Text(text)) => text.push_str(more),
-            Some(Open::Thinking(_)) | None => {
+            Some(OpenBlock::Text(text)) => text.push_str(more),
+            Some(OpenBlock::Thinking(_)) | None => {
                 self.close(out);
                 self.start(json!({ "type": "text", "text": "" }), out);
-                self.open = Some(Open::Text(more.into()));
+                self.open = Some(OpenBlock::Text(more.into()));
             }
         }
         for piece in pieces(more) {
@@ -54,13 +54,13 @@ impl Voice {
         }
     }
 
-    fn thinking(&mut self, more: &str, out: &mut Frames) {
+    fn thinking(&mut self, more: &str, out: &mut SseFrames) {
         match &mut self.open {
-            Some(Open::Thinking(text)) => text.push_str(more),
-            Some(Open::Text(_)) | None => {
+            Some(OpenBlock::Thinking(text)) => text.push_str(more),
+            Some(OpenBlock::Text(_)) | None => {
                 self.close(out);
                 self.start(json!({ "type": "thinking", "thinking": "", "signature": "" }), out);
-                self.open = Some(Open::Thinking(more.into()));
+                self.open = Some(OpenBlock::Thinking(more.into()));
             }
         }
         for piece in pieces(more) {
@@ -68,7 +68,7 @@ impl Voice {
         }
     }
 
-    fn call(&mut self, call: &Call, out: &mut Frames) {
+    fn call(&mut self, call: &Call, out: &mut SseFrames) {
         self.close(out);
         let Call { id, tool, input } = call;
         self.start(json!({ "type": "tool_use", "id": id, "name": tool, "input": {} }), out);
@@ -83,10 +83,10 @@ impl Voice {
         self.stop(json!({ "type": "tool_use", "id": id, "name": tool, "input": input }), out);
     }
 
-    fn close(&mut self, out: &mut Frames) {
+    fn close(&mut self, out: &mut SseFrames) {
         match self.open.take() {
-            Some(Open::Text(text)) => self.stop(json!({ "type": "text", "text": text }), out),
-            Some(Open::Thinking(text)) => {
+            Some(OpenBlock::Text(text)) => self.stop(json!({ "type": "text", "text": text }), out),
+            Some(OpenBlock::Thinking(text)) => {
                 let signature = seal(&text);
                 self.delta(json!({ "type": "signature_delta", "signature": signature }), out);
                 self.stop(json!({ "type": "thinking", "thinking": text, "signature": signature }), out);
@@ -95,28 +95,28 @@ impl Voice {
         }
     }
 
-    fn start(&self, block: Value, out: &mut Frames) {
+    fn start(&self, block: Value, out: &mut SseFrames) {
         out.push(event(&json!({ "type": "content_block_start", "index": self.content.len(), "content_block": block })));
     }
 
-    fn delta(&self, delta: Value, out: &mut Frames) {
+    fn delta(&self, delta: Value, out: &mut SseFrames) {
         out.push(event(&json!({ "type": "content_block_delta", "index": self.content.len(), "delta": delta })));
     }
 
-    fn stop(&mut self, block: Value, out: &mut Frames) {
+    fn stop(&mut self, block: Value, out: &mut SseFrames) {
         out.push(event(&json!({ "type": "content_block_stop", "index": self.content.len() })));
         self.content.push(block);
     }
 }
 
-impl Speech for Voice {
-    fn begin(&mut self, out: &mut Frames) {
+impl AnswerEncoder for AnthropicEncoder {
+    fn begin(&mut self, out: &mut SseFrames) {
         let message = self.message(&[], Value::Null, usage(Usage { output: self.input.output.min(1), ..self.input }));
         out.push(event(&json!({ "type": "message_start", "message": message })));
         out.push(event(&json!({ "type": "ping" })));
     }
 
-    fn say(&mut self, delta: &Delta, out: &mut Frames) {
+    fn say(&mut self, delta: &Delta, out: &mut SseFrames) {
         match delta {
             Delta::Text(more) => self.text(more, out),
             Delta::Thinking(more) => self.thinking(more, out),
@@ -125,18 +125,18 @@ impl Speech for Voice {
         }
     }
 
-    fn end(&mut self, ending: Ending, out: &mut Frames) {
+    fn end(&mut self, ending: AnswerEnd, out: &mut SseFrames) {
         self.close(out);
         let delta = json!({ "stop_reason": reason(ending.stop), "stop_sequence": null });
         out.push(event(&json!({ "type": "message_delta", "delta": delta, "usage": usage(ending.usage) })));
         out.push(event(&json!({ "type": "message_stop" })));
     }
 
-    fn fail(&mut self, trouble: &Trouble, out: &mut Frames) {
+    fn fail(&mut self, trouble: &RequestRefusal, out: &mut SseFrames) {
         out.push(event(&trouble.body(Wire::Anthropic)));
     }
 
-    fn whole(&self, ending: Ending) -> Value {
+    fn whole(&self, ending: AnswerEnd) -> Value {
         self.message(&self.content, reason(ending.stop).into(), usage(ending.usage))
     }
 }

@@ -4,14 +4,14 @@ use model::{Delta, Wire};
 use protocol::{Call, StopReason, Usage};
 use serde_json::{Value, json};
 
-use crate::server::outlet::Frames;
-use crate::server::trouble::Trouble;
+use crate::server::outlet::SseFrames;
+use crate::server::trouble::RequestRefusal;
 use crate::server::wire::pieces::pieces;
-use crate::server::wire::{Ending, Extras, Speech};
+use crate::server::wire::{AnswerEncoder, AnswerEnd, Extras};
 
 /// One answer in the form of this wire.
 #[derive(Debug)]
-pub(in crate::server::wire) struct Voice {
+pub(in crate::server::wire) struct ChatEncoder {
     id: String,
     model: String,
     extras: Extras,
@@ -22,10 +22,15 @@ pub(in crate::server::wire) struct Voice {
     calls: Vec<Value>,
 }
 
-impl Voice {
-    pub(in crate::server::wire) fn new(model: String, number: u64, forecast: Option<Ending>, extras: Extras) -> Voice {
+impl ChatEncoder {
+    pub(in crate::server::wire) fn new(
+        model: String,
+        number: u64,
+        forecast: Option<AnswerEnd>,
+        extras: Extras,
+    ) -> ChatEncoder {
         let refuses = forecast.is_some_and(|ending| ending.stop == StopReason::Refusal);
-        Voice {
+        ChatEncoder {
             id: format!("chatcmpl-{number:06}"),
             model,
             extras,
@@ -47,12 +52,12 @@ impl Voice {
         chunk
     }
 
-    fn delta(&self, delta: Value, out: &mut Frames) {
+    fn delta(&self, delta: Value, out: &mut SseFrames) {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": null });
         out.push(data(&self.chunk(json!([choice]))));
     }
 
-    fn call(&mut self, Call { id, tool, input }: &Call, out: &mut Frames) {
+    fn call(&mut self, Call { id, tool, input }: &Call, out: &mut SseFrames) {
         let index = self.calls.len();
         let head =
             json!({ "index": index, "id": id, "type": "function", "function": { "name": tool, "arguments": "" } });
@@ -64,12 +69,12 @@ impl Voice {
     }
 }
 
-impl Speech for Voice {
-    fn begin(&mut self, out: &mut Frames) {
+impl AnswerEncoder for ChatEncoder {
+    fn begin(&mut self, out: &mut SseFrames) {
         self.delta(json!({ "role": "assistant", "content": "" }), out);
     }
 
-    fn say(&mut self, delta: &Delta, out: &mut Frames) {
+    fn say(&mut self, delta: &Delta, out: &mut SseFrames) {
         match delta {
             Delta::Text(more) => {
                 self.text.push_str(more);
@@ -88,7 +93,7 @@ impl Speech for Voice {
         }
     }
 
-    fn end(&mut self, ending: Ending, out: &mut Frames) {
+    fn end(&mut self, ending: AnswerEnd, out: &mut SseFrames) {
         let last = json!({ "index": 0, "delta": {}, "finish_reason": reason(ending.stop) });
         out.push(data(&self.chunk(json!([last]))));
         if self.extras.usage {
@@ -99,11 +104,11 @@ impl Speech for Voice {
         out.push(b"data: [DONE]\n\n".to_vec());
     }
 
-    fn fail(&mut self, trouble: &Trouble, out: &mut Frames) {
+    fn fail(&mut self, trouble: &RequestRefusal, out: &mut SseFrames) {
         out.push(data(&trouble.body(Wire::Chat)));
     }
 
-    fn whole(&self, ending: Ending) -> Value {
+    fn whole(&self, ending: AnswerEnd) -> Value {
         let mut message = json!({ "role": "assistant", "content": null, "refusal": null });
         if !self.text.is_empty() {
             message[self.field] = self.text.as_str().into();

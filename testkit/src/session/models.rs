@@ -8,7 +8,7 @@ use runtime::Models;
 
 /// The models that are there besides the session's own.
 #[derive(Debug, Default)]
-pub struct Shelf {
+pub struct TestModels {
     models: Vec<Arc<dyn Model>>,
     small: Option<String>,
     other: Option<String>,
@@ -16,42 +16,42 @@ pub struct Shelf {
     unheard_of: Vec<String>,
 }
 
-impl Shelf {
+impl TestModels {
     /// There is this model too, under the name it gives itself.
     #[must_use]
-    pub fn with(mut self, model: Arc<dyn Model>) -> Shelf {
+    pub fn with(mut self, model: Arc<dyn Model>) -> TestModels {
         self.models.push(model);
         self
     }
 
     /// This name means that model.
     #[must_use]
-    pub fn alias(mut self, alias: &str, name: &str) -> Shelf {
+    pub fn alias(mut self, alias: &str, name: &str) -> TestModels {
         self.aliases.push((alias.into(), name.into()));
         self
     }
 
     /// Its provider is known to have no such model, though asking it could be tried.
     #[must_use]
-    pub fn unheard_of(mut self, name: &str) -> Shelf {
+    pub fn unheard_of(mut self, name: &str) -> TestModels {
         self.unheard_of.push(name.into());
         self
     }
 
     /// The small one is called this.
     #[must_use]
-    pub fn small(self, name: &str) -> Shelf {
-        Shelf { small: Some(name.into()), ..self }
+    pub fn small(self, name: &str) -> TestModels {
+        TestModels { small: Some(name.into()), ..self }
     }
 
     /// The one of another family is called this.
     #[must_use]
-    pub fn other(self, name: &str) -> Shelf {
-        Shelf { other: Some(name.into()), ..self }
+    pub fn other(self, name: &str) -> TestModels {
+        TestModels { other: Some(name.into()), ..self }
     }
 }
 
-impl Models for Shelf {
+impl Models for TestModels {
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
         let found = self.models.iter().find(|model| model.name() == spec);
         found.cloned().ok_or_else(|| format!("no provider has `{spec}`"))

@@ -4,35 +4,40 @@ use model::{Delta, Wire};
 use protocol::{Call, StopReason, Usage};
 use serde_json::{Value, json};
 
-use crate::server::outlet::Frames;
-use crate::server::trouble::Trouble;
+use crate::server::outlet::SseFrames;
+use crate::server::trouble::RequestRefusal;
 use crate::server::wire::pieces::pieces;
 use crate::server::wire::seal::seal;
-use crate::server::wire::{Ending, Extras, Speech};
+use crate::server::wire::{AnswerEncoder, AnswerEnd, Extras};
 
 /// One answer in the form of this wire.
 #[derive(Debug)]
-pub(in crate::server::wire) struct Voice {
+pub(in crate::server::wire) struct ResponsesEncoder {
     number: u64,
     model: String,
     extras: Extras,
     refuses: bool,
     output: Vec<Value>,
-    open: Option<Open>,
+    open: Option<OpenItem>,
     sequence: u64,
 }
 
 /// The item that is being said.
 #[derive(Debug)]
-enum Open {
+enum OpenItem {
     Message(String),
     Reasoning(String),
 }
 
-impl Voice {
-    pub(in crate::server::wire) fn new(model: String, number: u64, forecast: Option<Ending>, extras: Extras) -> Voice {
+impl ResponsesEncoder {
+    pub(in crate::server::wire) fn new(
+        model: String,
+        number: u64,
+        forecast: Option<AnswerEnd>,
+        extras: Extras,
+    ) -> ResponsesEncoder {
         let refuses = forecast.is_some_and(|ending| ending.stop == StopReason::Refusal);
-        Voice { number, model, extras, refuses, output: Vec::new(), open: None, sequence: 0 }
+        ResponsesEncoder { number, model, extras, refuses, output: Vec::new(), open: None, sequence: 0 }
     }
 
     fn response(&self, status: &str, usage: Value) -> Value {
@@ -44,10 +49,10 @@ impl Voice {
         })
     }
 
-    fn text(&mut self, more: &str, out: &mut Frames) {
+    fn text(&mut self, more: &str, out: &mut SseFrames) {
         match &mut self.open {
-            Some(Open::Message(text)) => text.push_str(more),
-            Some(Open::Reasoning(_)) | None => {
+            Some(OpenItem::Message(text)) => text.push_str(more),
+            Some(OpenItem::Reasoning(_)) | None => {
                 self.close(out);
                 let item = json!({
                     "id": self.id("msg"), "type": "message", "status": "in_progress", "role": "assistant",
@@ -56,7 +61,7 @@ impl Voice {
                 self.item("response.output_item.added", item, out);
                 let part = self.part("");
                 self.event("response.content_part.added", json!({ "content_index": 0, "part": part }), "msg", out);
-                self.open = Some(Open::Message(more.into()));
+                self.open = Some(OpenItem::Message(more.into()));
             }
         }
         for piece in pieces(more) {
@@ -69,16 +74,16 @@ impl Voice {
         }
     }
 
-    fn thinking(&mut self, more: &str, out: &mut Frames) {
+    fn thinking(&mut self, more: &str, out: &mut SseFrames) {
         match &mut self.open {
-            Some(Open::Reasoning(text)) => text.push_str(more),
-            Some(Open::Message(_)) | None => {
+            Some(OpenItem::Reasoning(text)) => text.push_str(more),
+            Some(OpenItem::Message(_)) | None => {
                 self.close(out);
                 let item = json!({ "id": self.id("rs"), "type": "reasoning", "summary": [] });
                 self.item("response.output_item.added", item, out);
                 let fields = json!({ "summary_index": 0, "part": { "type": "summary_text", "text": "" } });
                 self.event("response.reasoning_summary_part.added", fields, "rs", out);
-                self.open = Some(Open::Reasoning(more.into()));
+                self.open = Some(OpenItem::Reasoning(more.into()));
             }
         }
         for piece in pieces(more) {
@@ -87,7 +92,7 @@ impl Voice {
         }
     }
 
-    fn call(&mut self, Call { id, tool, input }: &Call, out: &mut Frames) {
+    fn call(&mut self, Call { id, tool, input }: &Call, out: &mut SseFrames) {
         self.close(out);
         let item = |status, arguments: &str, own: String| {
             json!({
@@ -103,15 +108,15 @@ impl Voice {
         self.done(item("completed", input, self.id("fc")), out);
     }
 
-    fn close(&mut self, out: &mut Frames) {
+    fn close(&mut self, out: &mut SseFrames) {
         match self.open.take() {
-            Some(Open::Message(text)) => self.close_message(&text, out),
-            Some(Open::Reasoning(text)) => self.close_reasoning(&text, out),
+            Some(OpenItem::Message(text)) => self.close_message(&text, out),
+            Some(OpenItem::Reasoning(text)) => self.close_reasoning(&text, out),
             None => {}
         }
     }
 
-    fn close_message(&mut self, text: &str, out: &mut Frames) {
+    fn close_message(&mut self, text: &str, out: &mut SseFrames) {
         let part = self.part(text);
         if self.refuses {
             self.event("response.refusal.done", json!({ "content_index": 0, "refusal": text }), "msg", out);
@@ -126,7 +131,7 @@ impl Voice {
         self.done(item, out);
     }
 
-    fn close_reasoning(&mut self, text: &str, out: &mut Frames) {
+    fn close_reasoning(&mut self, text: &str, out: &mut SseFrames) {
         let part = json!({ "type": "summary_text", "text": text });
         let fields = json!({ "summary_index": 0, "text": text });
         self.event("response.reasoning_summary_text.done", fields, "rs", out);
@@ -146,7 +151,7 @@ impl Voice {
         json!({ "type": "output_text", "annotations": [], "logprobs": [], "text": text })
     }
 
-    fn done(&mut self, item: Value, out: &mut Frames) {
+    fn done(&mut self, item: Value, out: &mut SseFrames) {
         self.item("response.output_item.done", item.clone(), out);
         self.output.push(item);
     }
@@ -156,18 +161,18 @@ impl Voice {
         format!("{kind}_{:06}_{}", self.number, self.output.len())
     }
 
-    fn item(&mut self, name: &str, item: Value, out: &mut Frames) {
+    fn item(&mut self, name: &str, item: Value, out: &mut SseFrames) {
         self.push(name, json!({ "output_index": self.output.len(), "item": item }), out);
     }
 
     /// An event about a part of the item that is being said.
-    fn event(&mut self, name: &str, mut fields: Value, kind: &str, out: &mut Frames) {
+    fn event(&mut self, name: &str, mut fields: Value, kind: &str, out: &mut SseFrames) {
         fields["item_id"] = self.id(kind).into();
         fields["output_index"] = self.output.len().into();
         self.push(name, fields, out);
     }
 
-    fn push(&mut self, name: &str, mut fields: Value, out: &mut Frames) {
+    fn push(&mut self, name: &str, mut fields: Value, out: &mut SseFrames) {
         fields["type"] = name.into();
         fields["sequence_number"] = self.sequence.into();
         self.sequence += 1;
@@ -175,14 +180,14 @@ impl Voice {
     }
 }
 
-impl Speech for Voice {
-    fn begin(&mut self, out: &mut Frames) {
+impl AnswerEncoder for ResponsesEncoder {
+    fn begin(&mut self, out: &mut SseFrames) {
         for name in ["response.created", "response.in_progress"] {
             self.push(name, json!({ "response": self.response("in_progress", Value::Null) }), out);
         }
     }
 
-    fn say(&mut self, delta: &Delta, out: &mut Frames) {
+    fn say(&mut self, delta: &Delta, out: &mut SseFrames) {
         match delta {
             Delta::Text(more) => self.text(more, out),
             Delta::Thinking(more) => self.thinking(more, out),
@@ -191,21 +196,21 @@ impl Speech for Voice {
         }
     }
 
-    fn end(&mut self, ending: Ending, out: &mut Frames) {
+    fn end(&mut self, ending: AnswerEnd, out: &mut SseFrames) {
         self.close(out);
         let response = self.whole(ending);
         let name = if ending.stop == StopReason::Length { "response.incomplete" } else { "response.completed" };
         self.push(name, json!({ "response": response }), out);
     }
 
-    fn fail(&mut self, trouble: &Trouble, out: &mut Frames) {
+    fn fail(&mut self, trouble: &RequestRefusal, out: &mut SseFrames) {
         let mut response = self.response("failed", Value::Null);
         response["error"] = trouble.body(Wire::Responses)["error"].clone();
         response["error"]["code"] = trouble.code().unwrap_or("server_error").into();
         self.push("response.failed", json!({ "response": response }), out);
     }
 
-    fn whole(&self, ending: Ending) -> Value {
+    fn whole(&self, ending: AnswerEnd) -> Value {
         match ending.stop {
             StopReason::Length => {
                 let mut response = self.response("incomplete", usage(ending.usage));

@@ -19,10 +19,10 @@ const TAKEN: &str = r"^(user\.(name|email)|core\.(autocrlf|eol|excludesfile|attr
 const LISTED: u64 = 1 << 20;
 
 /// Makes it a repository of its own with the files of the commit that it begins with.
-pub(crate) async fn furnish(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
+pub(crate) async fn populate(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
     // Before the first step: whoever begins at the same time is counted by then.
-    let making = Making::begin();
-    found(checkout, repository).await?;
+    let making = CheckoutInProgress::begin();
+    init_repository(checkout, repository).await?;
     let writers = format!("checkout.workers={}", making.writers());
     checkout.git.done(&["-c", &writers, "reset", "--quiet", "--hard", checkout.base().as_str()], &[]).await?;
     drop(making);
@@ -33,12 +33,12 @@ pub(crate) async fn furnish(checkout: &Checkout, repository: &Repository) -> Res
 static MAKING: AtomicUsize = AtomicUsize::new(0);
 
 /// A checkout that is being made.
-struct Making(());
+struct CheckoutInProgress(());
 
-impl Making {
-    fn begin() -> Making {
+impl CheckoutInProgress {
+    fn begin() -> CheckoutInProgress {
         MAKING.fetch_add(1, Ordering::Relaxed);
-        Making(())
+        CheckoutInProgress(())
     }
 
     /// How many processes of git write its files, if there are many; git's own limit on what counts as many holds.
@@ -53,14 +53,14 @@ fn writers(processors: usize, at_once: usize) -> usize {
     (processors / at_once.max(1)).max(1)
 }
 
-impl Drop for Making {
+impl Drop for CheckoutInProgress {
     fn drop(&mut self) {
         MAKING.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Makes it a repository of its own, at no commit and without files.
-pub(crate) async fn found(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
+pub(crate) async fn init_repository(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
     // The full name of a commit tells by its length how objects are named.
     let format = if checkout.base().as_str().len() == 64 { "sha256" } else { "sha1" };
     let (format, branch) = (format!("--object-format={format}"), branch(checkout.name()));
