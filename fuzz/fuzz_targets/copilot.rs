@@ -1,8 +1,8 @@
-//! The door of the Copilot SDKs, with a house that opens nothing.
+//! The adapter of the Copilot SDKs, with a house that opens nothing.
 
 #![no_main]
 
-#[path = "../../crates/doors/tests/it/drive.rs"]
+#[path = "../../crates/adapters/tests/it/drive.rs"]
 #[allow(dead_code, reason = "each target drives one thing")]
 mod drive;
 

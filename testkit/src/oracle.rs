@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use model::Wire;
+use model::WireFormat;
 use serde_json::{Value, json};
 
 use crate::server::{ModelServer, RecordedRequest};
@@ -25,9 +25,9 @@ pub fn check_requests(requests: &[RecordedRequest]) {
     let mut file = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap();
     for request in requests {
         let wire = match request.wire {
-            Wire::Anthropic => "anthropic",
-            Wire::Responses => "responses",
-            Wire::Chat => "chat",
+            WireFormat::Anthropic => "anthropic",
+            WireFormat::Responses => "responses",
+            WireFormat::Chat => "chat",
         };
         writeln!(file, "{}", json!({ "wire": wire, "body": request.json() })).unwrap();
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask`: the one front door for people who work on Bosun.
+//! `cargo xtask`: the one front adapter for people who work on Bosun.
 
 #![expect(
     clippy::print_stdout,
@@ -30,8 +30,8 @@ usage: cargo xtask COMMAND
   check   layers, formatting, lints, and the rules that no lint knows
   test    check, then every test
   oracle  the Python SDKs that tests compare the wires with, which `test` installs too
-  web     Schemathesis and Chromium, which try the HTTP door, and which `test` installs too
-  sdks    the SDKs that drive the doors in tests, which `test` installs too
+  web     Schemathesis and Chromium, which try the HTTP adapter, and which `test` installs too
+  sdks    the SDKs that drive the adapters in tests, which `test` installs too
   chaos   kills the command at work, 200 times or as `--runs N`, `--seed S`, `--events` say; `--fleet` kills a fleet of 1,000 todos
   bench   what the release binary needs, as a Markdown table
   bench fanout [--workers 1,10,…]
@@ -40,8 +40,8 @@ usage: cargo xtask COMMAND
           what a todo of a fleet takes in the kernel, and in a whole run
   bench checkouts [--binary PATH]
           what isolated workers take in a repository of 100,000 files, against `git worktree add`
-  bench doors
-          how soon programs that use an SDK are answered, against a door with nothing behind it
+  bench adapters
+          how soon programs that use an SDK are answered, against an adapter with nothing behind it
   bench growth [--binary PATH]
           what turns, lists, background results, ended agents and searches take as they become many
   bench watchers [--binary PATH]
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         ["bench", "fleet"] => bench::fleet(),
         ["bench", "checkouts"] => bench::checkouts(None),
         ["bench", "checkouts", "--binary", binary] => bench::checkouts(Some(binary)),
-        ["bench", "doors"] => bench::doors(),
+        ["bench", "adapters"] => bench::adapters(),
         ["bench", "growth"] => bench::growth(None),
         ["bench", "growth", "--binary", binary] => bench::growth(Some(binary)),
         ["bench", "watchers"] => bench::watchers(None),

@@ -1,4 +1,4 @@
-//! What the HTTP door is tried with: Schemathesis, and a browser.
+//! What the HTTP adapter is tried with: Schemathesis, and a browser.
 
 use std::path::PathBuf;
 use std::process::Command;

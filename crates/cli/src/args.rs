@@ -3,7 +3,6 @@
 mod approvals;
 mod catalog;
 mod checkouts;
-mod door;
 mod examples;
 mod explain;
 mod fleet;
@@ -11,8 +10,9 @@ mod help;
 mod import;
 mod lists;
 mod mode;
-mod permit;
+mod permission;
 mod run;
+mod sdk;
 mod serve;
 mod sessions;
 mod settings;
@@ -24,29 +24,29 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
+pub(crate) use approvals::{ApprovalListArgs, ApprovalSelectArgs, ApprovalsArgs, ApprovalsCommand};
 pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
 pub(crate) use checkouts::{CheckoutsArgs, CheckoutsCommand};
-pub(crate) use door::{DoorArgs, DoorsArgs, DoorsCommand, Family};
 pub(crate) use explain::ExplainArgs;
-pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetChosenArgs, FleetCommand, FleetIsolation, FleetWorkArgs};
-pub(crate) use help::{command, commands, words};
+pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetCommand, FleetIsolation, FleetSelectArgs, FleetWorkArgs};
+pub(crate) use help::{command, flag_and_command_names, subcommand_names};
 pub(crate) use import::{ImportArgs, ImportedProduct};
-pub(crate) use lists::{ItemArgs, ItemListArgs, ListsArgs, ListsCommand, WhichList, WordsArgs};
-pub(crate) use permit::{AskWait, PermitArgs};
-pub(crate) use run::{Format, RunArgs};
+pub(crate) use lists::{ItemArgs, ItemDetailArgs, ItemListArgs, ListSelectArgs, ListsArgs, ListsCommand};
+pub(crate) use permission::{AskWait, PermissionArgs};
+pub(crate) use run::{OutputFormat, RunArgs};
+pub(crate) use sdk::{AdapterArgs, SdkArgs, SdkCommand, SdkFamily};
 pub(crate) use serve::ServeArgs;
-pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
-pub(crate) use settings::{ConfigArgs, ConfigCommand, Place, RuleArgs, ShowArgs, TrustArgs};
+pub(crate) use sessions::{ExportFormat, SendTiming, SessionListArgs, SessionsArgs, SessionsCommand};
+pub(crate) use settings::{ConfigArgs, ConfigCommand, ConfigShowArgs, RuleArgs, RuleScope, TrustArgs};
 pub(crate) use tasks::{TaskArgs, TaskListArgs, TasksArgs, TasksCommand};
-pub(crate) use todos::{NewTodoArgs, TodoArgs, TodoListArgs, TodoPlaceArgs, TodosArgs, TodosCommand};
+pub(crate) use todos::{NewTodoArgs, TodoArgs, TodoListArgs, TodoSessionArgs, TodosArgs, TodosCommand};
 
 /// Runs coding agents that never lose work.
 #[derive(Debug, Parser)]
 #[command(name = "bosun", version, args_conflicts_with_subcommands = true)]
-pub(crate) struct Args {
+pub(crate) struct CliArgs {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
     /// Begins a conversation with this; needs a terminal (-p runs a prompt anywhere)
     #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
     pub(crate) opening: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct Args {
 
 /// What can be done besides running a prompt.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Lists, shows, exports, messages, stops and removes sessions
     #[command(args_conflicts_with_subcommands = true)]
     Sessions(SessionsArgs),
@@ -75,10 +75,8 @@ pub(crate) enum Command {
     /// Splits a goal into todos, or takes them from a plan, and works through them with many agents at once
     #[command(args_conflicts_with_subcommands = true)]
     Fleet(FleetArgs),
-    /// Serves the program that started it, in the words of another agent's SDK
-    Door(DoorArgs),
-    /// Makes the programs that other agents' SDKs are pointed at
-    Doors(DoorsArgs),
+    /// Runs programs written for other agents' SDKs: makes the programs that they are pointed at, and serves them
+    Sdk(SdkArgs),
     /// Serves HTTP on this machine: REST for commands, server-sent events for what happens
     Serve(ServeArgs),
     /// Says whether a tool call would be allowed, asked about or denied, and why
@@ -138,8 +136,8 @@ pub(crate) struct CostArgs {
     #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
     pub(crate) since: Option<Duration>,
     /// What each line sums up
-    #[arg(long, value_enum, default_value_t = By::Model, value_name = "WHAT")]
-    pub(crate) by: By,
+    #[arg(long, value_enum, default_value_t = CostGrouping::Model, value_name = "WHAT")]
+    pub(crate) by: CostGrouping,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -150,7 +148,7 @@ pub(crate) struct CostArgs {
 
 /// What a line of the costs sums up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
+pub(crate) enum CostGrouping {
     /// One session.
     Session,
     /// One model.
@@ -267,12 +265,12 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Args::command().debug_assert();
+        CliArgs::command().debug_assert();
     }
 
     #[test]
     fn a_prompt_without_a_text_comes_from_stdin() {
-        let prompt = |args: &[&str]| Args::try_parse_from(args).unwrap().run.prompt;
+        let prompt = |args: &[&str]| CliArgs::try_parse_from(args).unwrap().run.prompt;
         assert_eq!(prompt(&["bosun", "-p"]).as_deref(), Some("-"));
         assert_eq!(prompt(&["bosun", "-p", "hi", "--quiet"]).as_deref(), Some("hi"));
         assert_eq!(prompt(&["bosun", "--continue"]), None);

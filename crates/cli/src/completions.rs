@@ -2,12 +2,12 @@
 
 use clap_complete::Shell;
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::{args, print};
 
-pub(crate) fn write(shell: Shell) -> Exit {
+pub(crate) fn print_completions(shell: Shell) -> CommandExit {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut args::command(), "bosun", &mut script);
     print::document(&script);
-    Exit::Success
+    CommandExit::Success
 }

@@ -6,35 +6,39 @@ use std::time::Duration;
 use host::Home;
 use host::{Clock, SystemClock};
 use protocol::SessionId;
-use protocol::api::{Command, CommandFate, Method};
-use rpc::{CallError, Client};
+use protocol::api::{CommandOutcome, Method, SessionCommand};
+use rpc::{CallError, RpcClient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use store::{Reader, StoreError};
+use store::{SessionReader, StoreError};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// How long a session's process may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What became of a command.
 #[derive(Debug)]
-pub(crate) enum Delivered {
+pub(crate) enum DeliveryOutcome {
     /// The process that runs the session carried it out or refused it.
-    Answered(CommandFate),
+    Answered(CommandOutcome),
     /// Nobody runs the session; the next owner carries it out first.
-    Kept,
+    Queued,
 }
 
 /// Gives a command to a session.
-pub(crate) async fn deliver(home: &Home, id: SessionId, command: &Command) -> Result<Delivered, Failure> {
-    let reader = Reader::open(home, id)?;
+pub(crate) async fn deliver_command(
+    home: &Home,
+    id: SessionId,
+    command: &SessionCommand,
+) -> Result<DeliveryOutcome, CliError> {
+    let reader = SessionReader::open(home, id)?;
     loop {
         if let Some(pid) = live_owner(&reader)? {
-            return ask(home, id, pid, Method::SessionCommand, command).await.map(Delivered::Answered);
+            return call_owner(home, id, pid, Method::SessionCommand, command).await.map(DeliveryOutcome::Answered);
         }
         match store::post_command(home, id, command, SystemClock.now()) {
-            Ok(_row) => return Ok(Delivered::Kept),
+            Ok(_row) => return Ok(DeliveryOutcome::Queued),
             // It was opened meanwhile.
             Err(StoreError::Owned { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -43,33 +47,33 @@ pub(crate) async fn deliver(home: &Home, id: SessionId, command: &Command) -> Re
 }
 
 /// The living process that runs a session.
-pub(crate) fn live_owner(reader: &Reader) -> Result<Option<u32>, StoreError> {
+pub(crate) fn live_owner(reader: &SessionReader) -> Result<Option<u32>, StoreError> {
     Ok(reader.lease()?.map(|(_, owner)| owner).filter(host::ProcessIdentity::is_alive).map(|owner| owner.pid))
 }
 
 /// Calls a method of the process that runs a session.
-pub(crate) async fn ask<R: DeserializeOwned>(
+pub(crate) async fn call_owner<R: DeserializeOwned>(
     home: &Home,
     id: SessionId,
     pid: u32,
     method: Method,
     params: impl Serialize,
-) -> Result<R, Failure> {
+) -> Result<R, CliError> {
     let unheard = |why: &dyn std::fmt::Display| {
-        Failure::failed(format!("process {pid} runs the session and does not answer: {why}"))
-            .hint("try again; if it stays so, end that process and resume the session")
+        CliError::failed(format!("process {pid} runs the session and does not answer: {why}"))
+            .with_hint("try again; if it stays so, end that process and resume the session")
     };
     let call = async {
-        let (client, _notifications) = Client::connect(&home.socket(id)).await.map_err(|error| unheard(&error))?;
+        let (client, _notifications) = RpcClient::connect(&home.socket(id)).await.map_err(|error| unheard(&error))?;
         client.call::<R>(method, params).await.map_err(|error| match error {
-            CallError::Refused(refused) => Failure::usage(refused),
-            CallError::Closed(closed) => Failure::failed(format!(
+            CallError::Refused(refused) => CliError::usage(refused),
+            CallError::Closed(closed) => CliError::failed(format!(
                 "process {pid} ended before it answered, so it may not have been told: {closed}"
             )),
             error @ (CallError::TooLarge { .. } | CallError::Params(_) | CallError::Answer(_)) => {
-                Failure::failed(error)
+                CliError::failed(error)
             }
         })
     };
-    tokio::time::timeout(PATIENCE, call).await.unwrap_or_else(|_late| Err(unheard(&"it may be stopped")))
+    tokio::time::timeout(ANSWER_TIMEOUT, call).await.unwrap_or_else(|_late| Err(unheard(&"it may be stopped")))
 }

@@ -1,11 +1,11 @@
 //! What changes between two texts, line by line.
 
 /// Most pairs of lines that are compared; beyond it everything old goes and everything new comes.
-const PAIRS: usize = 1 << 20;
+const MAX_PAIRS: usize = 1 << 20;
 
 /// A line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
+pub(crate) enum DiffLine<'a> {
     /// It is in both texts.
     Same(&'a str),
     /// It is only in the old text.
@@ -15,39 +15,39 @@ pub(crate) enum Line<'a> {
 }
 
 /// The lines of both texts in order, those that stay once.
-pub(crate) fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
+pub(crate) fn diff_lines<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     let ends = |text: &str| text.is_empty() || text.ends_with('\n');
-    let end = if ends(old) && ends(new) { End::Whole } else { End::Differs };
+    let end = if ends(old) && ends(new) { TrailingNewline::Both } else { TrailingNewline::NotBoth };
     let (old, new): (Vec<&str>, Vec<&str>) = (split(old, end), split(new, end));
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
     let (old_middle, new_middle) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
-    let same = |lines: &[&'a str]| lines.iter().map(|line| Line::Same(line)).collect::<Vec<_>>();
-    [same(&old[..head]), middle(old_middle, new_middle), same(&old[old.len() - tail..])].concat()
+    let same = |lines: &[&'a str]| lines.iter().map(|line| DiffLine::Same(line)).collect::<Vec<_>>();
+    [same(&old[..head]), diff_middle(old_middle, new_middle), same(&old[old.len() - tail..])].concat()
 }
 
 /// Whether both texts end with a whole line. What ends a line is no line; it is shown only where one of the texts lacks
 /// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Whole,
-    Differs,
+enum TrailingNewline {
+    Both,
+    NotBoth,
 }
 
 /// The lines of a text; an empty text has none, so that nothing is removed from it or added to it.
-fn split(text: &str, end: End) -> Vec<&str> {
+fn split(text: &str, end: TrailingNewline) -> Vec<&str> {
     match (text, end) {
         ("", _) => Vec::new(),
-        (text, End::Whole) => text.strip_suffix('\n').unwrap_or(text).split('\n').collect(),
-        (text, End::Differs) => text.split('\n').collect(),
+        (text, TrailingNewline::Both) => text.strip_suffix('\n').unwrap_or(text).split('\n').collect(),
+        (text, TrailingNewline::NotBoth) => text.split('\n').collect(),
     }
 }
 
 /// The lines between those that begin and end both texts, by their longest common subsequence.
-fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
-    let removed = |lines: &[&'a str]| lines.iter().map(|line| Line::Removed(line)).collect::<Vec<_>>();
-    let added = |lines: &[&'a str]| lines.iter().map(|line| Line::Added(line)).collect::<Vec<_>>();
-    if old.len().saturating_mul(new.len()) > PAIRS {
+fn diff_middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffLine<'a>> {
+    let removed = |lines: &[&'a str]| lines.iter().map(|line| DiffLine::Removed(line)).collect::<Vec<_>>();
+    let added = |lines: &[&'a str]| lines.iter().map(|line| DiffLine::Added(line)).collect::<Vec<_>>();
+    if old.len().saturating_mul(new.len()) > MAX_PAIRS {
         return [removed(old), added(new)].concat();
     }
     // The length of the longest common subsequence of what follows each pair of places.
@@ -64,13 +64,13 @@ fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
     let (mut a, mut b, mut lines) = (0, 0, Vec::new());
     while a < old.len() && b < new.len() {
         if old[a] == new[b] {
-            lines.push(Line::Same(old[a]));
+            lines.push(DiffLine::Same(old[a]));
             (a, b) = (a + 1, b + 1);
         } else if longest[(a + 1) * width + b] >= longest[a * width + b + 1] {
-            lines.push(Line::Removed(old[a]));
+            lines.push(DiffLine::Removed(old[a]));
             a += 1;
         } else {
-            lines.push(Line::Added(new[b]));
+            lines.push(DiffLine::Added(new[b]));
             b += 1;
         }
     }
@@ -82,12 +82,12 @@ mod tests {
     use super::*;
 
     fn shown(old: &str, new: &str) -> String {
-        let line = |line: &Line<'_>| match line {
-            Line::Same(text) => format!(" {text}"),
-            Line::Removed(text) => format!("-{text}"),
-            Line::Added(text) => format!("+{text}"),
+        let line = |line: &DiffLine<'_>| match line {
+            DiffLine::Same(text) => format!(" {text}"),
+            DiffLine::Removed(text) => format!("-{text}"),
+            DiffLine::Added(text) => format!("+{text}"),
         };
-        lines(old, new).iter().map(line).collect::<Vec<_>>().join("|")
+        diff_lines(old, new).iter().map(line).collect::<Vec<_>>().join("|")
     }
 
     #[test]
@@ -110,16 +110,16 @@ mod tests {
             |step: usize, count: usize| (0..count).map(|n| (n * step % 7).to_string()).collect::<Vec<_>>().join("\n");
         for count in [5, 50, 3_000] {
             let (old, new) = (text(3, count), text(5, count + 3));
-            let diff = lines(&old, &new);
+            let diff = diff_lines(&old, &new);
             let side =
-                |keep: fn(&Line<'_>) -> Option<String>| diff.iter().filter_map(keep).collect::<Vec<_>>().join("\n");
+                |keep: fn(&DiffLine<'_>) -> Option<String>| diff.iter().filter_map(keep).collect::<Vec<_>>().join("\n");
             let olds = side(|line| match line {
-                Line::Same(text) | Line::Removed(text) => Some((*text).to_owned()),
-                Line::Added(_) => None,
+                DiffLine::Same(text) | DiffLine::Removed(text) => Some((*text).to_owned()),
+                DiffLine::Added(_) => None,
             });
             let news = side(|line| match line {
-                Line::Same(text) | Line::Added(text) => Some((*text).to_owned()),
-                Line::Removed(_) => None,
+                DiffLine::Same(text) | DiffLine::Added(text) => Some((*text).to_owned()),
+                DiffLine::Removed(_) => None,
             });
             assert_eq!((olds, news), (old, new));
         }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum CommandExit {
     /// Everything succeeded.
     Success,
     /// It failed.
@@ -23,32 +23,39 @@ pub(crate) enum Exit {
     Parked,
 }
 
-impl Exit {
+impl CommandExit {
     /// The number the shell sees.
     pub(crate) fn code(self) -> u8 {
         match self {
-            Exit::Success => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Partial => 3,
-            Exit::Limit => 4,
-            Exit::Cancelled => 5,
-            Exit::Budget => 6,
-            Exit::Parked => 7,
+            CommandExit::Success => 0,
+            CommandExit::Failed => 1,
+            CommandExit::Usage => 2,
+            CommandExit::Partial => 3,
+            CommandExit::Limit => 4,
+            CommandExit::Cancelled => 5,
+            CommandExit::Budget => 6,
+            CommandExit::Parked => 7,
         }
     }
 
     /// The one that is told where several hold.
-    pub(crate) fn worst(all: impl IntoIterator<Item = Exit>) -> Exit {
-        const ORDER: [Exit; 7] =
-            [Exit::Cancelled, Exit::Budget, Exit::Limit, Exit::Failed, Exit::Parked, Exit::Partial, Exit::Success];
-        let place = |exit: &Exit| ORDER.iter().position(|other| other == exit).unwrap_or(0);
-        all.into_iter().min_by_key(place).unwrap_or(Exit::Success)
+    pub(crate) fn worst(all: impl IntoIterator<Item = CommandExit>) -> CommandExit {
+        const ORDER: [CommandExit; 7] = [
+            CommandExit::Cancelled,
+            CommandExit::Budget,
+            CommandExit::Limit,
+            CommandExit::Failed,
+            CommandExit::Parked,
+            CommandExit::Partial,
+            CommandExit::Success,
+        ];
+        let place = |exit: &CommandExit| ORDER.iter().position(|other| other == exit).unwrap_or(0);
+        all.into_iter().min_by_key(place).unwrap_or(CommandExit::Success)
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
+impl From<CommandExit> for ExitCode {
+    fn from(exit: CommandExit) -> ExitCode {
         ExitCode::from(exit.code())
     }
 }
@@ -59,9 +66,16 @@ mod tests {
 
     #[test]
     fn where_several_hold_the_gravest_is_told() {
-        let all = [Exit::Partial, Exit::Parked, Exit::Failed, Exit::Limit, Exit::Budget, Exit::Cancelled];
-        let told: Vec<u8> = (0..all.len()).map(|n| Exit::worst(all[..=n].iter().copied()).code()).collect();
+        let all = [
+            CommandExit::Partial,
+            CommandExit::Parked,
+            CommandExit::Failed,
+            CommandExit::Limit,
+            CommandExit::Budget,
+            CommandExit::Cancelled,
+        ];
+        let told: Vec<u8> = (0..all.len()).map(|n| CommandExit::worst(all[..=n].iter().copied()).code()).collect();
         assert_eq!(told, [3, 7, 1, 4, 6, 5]);
-        assert_eq!(Exit::worst([]), Exit::Success);
+        assert_eq!(CommandExit::worst([]), CommandExit::Success);
     }
 }

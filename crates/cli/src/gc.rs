@@ -12,65 +12,66 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use host::{Clock, Home, SystemClock};
-use protocol::{At, SessionId};
+use protocol::{SessionId, Timestamp};
 use serde::Serialize;
-use store::{Index, Reader, Results, SessionRow, SessionsWanted};
+use store::{FleetResultStore, SessionIndex, SessionQuery, SessionReader, SessionRow};
 
 use crate::args::GcArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::{print, time};
-use checkouts::Checkouts;
-use outputs::Outputs;
-use refs::{Refs, Wanted};
+use checkouts::CheckoutCleanup;
+use outputs::OutputCleanup;
+use refs::{RefCleanup, RefCleanupOptions};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+struct GcReport {
     removed: Vec<String>,
     kept: usize,
     failed: Vec<String>,
     /// What commands printed that nobody can ask for any more.
-    outputs: Outputs,
+    outputs: OutputCleanup,
     /// Results of todos that no fleet used for as long.
     results: usize,
     /// Checkouts that nobody needs.
-    checkouts: Checkouts,
+    checkouts: CheckoutCleanup,
     /// What sessions left in the repositories of users.
-    refs: Refs,
+    refs: RefCleanup,
     dry_run: bool,
 }
 
-pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
+pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
     let now = SystemClock.now();
     let keep = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
     // Each is as its file is now.
-    let rows = Index::open(&setup.home)?.agree(&setup.home)?.page(&setup.home, &SessionsWanted::default())?.rows;
+    let rows =
+        SessionIndex::open(&setup.home)?.reconcile(&setup.home)?.page(&setup.home, &SessionQuery::default())?.rows;
     let is_over = |row: &SessionRow| {
-        now.since(row.updated_at) > keep && row.state == "idle" && !row.asking && row.owner_pid.is_none()
+        now.since(row.updated_at) > keep && row.state == "idle" && !row.has_open_asks && row.owner_pid.is_none()
     };
     let (old, young): (Vec<SessionRow>, Vec<SessionRow>) = rows.into_iter().partition(is_over);
     let dry_run = args.dry_run;
     let mut folders: BTreeSet<PathBuf> = old.iter().chain(&young).map(|row| PathBuf::from(&row.cwd)).collect();
     folders.extend(crate::setup::folder(None));
     let outputs = outputs::collect(&setup.home, young.iter().map(|row| row.id), dry_run);
-    let results = results(&setup.home, now, keep, dry_run)?;
-    let mut report = Report {
+    let results = drop_unused_results(&setup.home, now, keep, dry_run)?;
+    let mut report = GcReport {
         removed: Vec::new(),
         kept: young.len(),
         failed: Vec::new(),
         outputs,
         results,
-        checkouts: Checkouts::default(),
-        refs: Refs::default(),
+        checkouts: CheckoutCleanup::default(),
+        refs: RefCleanup::default(),
         dry_run,
     };
-    let unbegun = unbegun(&setup.home, keep)?.into_iter().map(|id| (id, "never begun".to_owned()));
+    let unbegun = find_empty_sessions(&setup.home, keep)?.into_iter().map(|id| (id, "never begun".to_owned()));
     let old = old.into_iter().map(|row| {
-        let title = print::plain(&print::one_line(&row.title, 50));
-        (row.id, format!("{}  {title}", time::ago(row.updated_at, now)))
+        let title = print::sanitize(&print::one_line(&row.title, 50));
+        (row.id, format!("{}  {title}", time::format_age(row.updated_at, now)))
     });
     let mut gone = BTreeSet::new();
     for (id, what) in old.chain(unbegun) {
@@ -78,7 +79,7 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
         match removed {
             Ok(()) => {
                 if !args.json {
-                    print::answer(format_args!("{id}  {what}"));
+                    print::output(format_args!("{id}  {what}"));
                 }
                 gone.insert(id);
                 report.removed.push(id.to_string());
@@ -92,37 +93,37 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     let trash = Duration::from_secs(u64::from(setup.config.trash_days) * 86_400);
     report.checkouts = checkouts::collect(&setup, now, trash, dry_run).await;
     // After the checkouts, whose work becomes a ref.
-    let wanted = Wanted { removed: gone, unlanded: args.unlanded, dry_run };
+    let wanted = RefCleanupOptions { removed: gone, unlanded: args.unlanded, dry_run };
     report.refs = refs::collect(&setup, folders, &wanted).await;
-    let exit = if report.failed.is_empty() { Exit::Success } else { Exit::Failed };
+    let exit = if report.failed.is_empty() { CommandExit::Success } else { CommandExit::Failed };
     if args.json {
         print::json(&report);
     } else {
         let verb = if args.dry_run { "would be removed" } else { "removed" };
         print::note(format_args!("{} {verb}, {} kept", report.removed.len(), report.kept));
-        if let Outputs { removed: count @ 1.., bytes } = report.outputs {
+        if let OutputCleanup { removed: count @ 1.., bytes } = report.outputs {
             print::note(format_args!("output of {count} tasks {verb}: {bytes} bytes"));
         }
         if report.results > 0 {
-            print::note(format_args!("results of {} {verb}", print::count(report.results, "todo")));
+            print::note(format_args!("results of {} {verb}", print::pluralize(report.results, "todo")));
         }
-        let Checkouts { removed, trashed, emptied, bytes } = report.checkouts;
+        let CheckoutCleanup { removed, trashed, emptied, bytes } = report.checkouts;
         if removed + trashed + emptied > 0 {
             let moved = if trashed > 0 { format!(", {trashed} moved to the trash") } else { String::new() };
             print::note(format_args!("{} of checkouts {verb}: {bytes} bytes{moved}", removed + emptied));
         }
-        let Refs { removed, unlanded, landings } = report.refs;
+        let RefCleanup { removed, unlanded, landings } = report.refs;
         if removed > 0 {
-            print::note(format_args!("{} in repositories {verb}", print::count(removed, "ref")));
+            print::note(format_args!("{} in repositories {verb}", print::pluralize(removed, "ref")));
         }
         if landings > 0 {
-            print::note(format_args!("{} of killed landings removed", print::count(landings, "folder")));
+            print::note(format_args!("{} of killed landings removed", print::pluralize(landings, "folder")));
         }
         if unlanded > 0 {
             print::note(format_args!(
                 "{} of removed sessions kept: the work is on no branch (`git for-each-ref refs/bosun` lists it); \
                  `bosun gc --unlanded` removes it",
-                print::count(unlanded, "ref")
+                print::pluralize(unlanded, "ref")
             ));
         }
     }
@@ -130,15 +131,15 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
 }
 
 /// Drops the results that no fleet used for so long, and says how many there are.
-fn results(home: &Home, now: At, keep: Duration, dry_run: bool) -> Result<usize, Failure> {
+fn drop_unused_results(home: &Home, now: Timestamp, keep: Duration, dry_run: bool) -> Result<usize, CliError> {
     let age = u64::try_from(keep.as_millis()).unwrap_or(u64::MAX);
-    let then = At(now.0.saturating_sub(age));
-    Ok(if dry_run { Results::count_before(home, then)? } else { Results::drop_before(home, then)? })
+    let then = Timestamp(now.0.saturating_sub(age));
+    Ok(if dry_run { FleetResultStore::count_before(home, then)? } else { FleetResultStore::drop_before(home, then)? })
 }
 
 /// Folders of sessions whose process died before their first commit. No list shows them, and there is nothing in
 /// them to lose.
-fn unbegun(home: &Home, keep: Duration) -> Result<Vec<SessionId>, Failure> {
+fn find_empty_sessions(home: &Home, keep: Duration) -> Result<Vec<SessionId>, CliError> {
     let mut found = Vec::new();
     for folder in fs::read_dir(home.sessions_dir())? {
         let folder = folder?;
@@ -147,10 +148,10 @@ fn unbegun(home: &Home, keep: Duration) -> Result<Vec<SessionId>, Failure> {
             .metadata()
             .and_then(|folder| folder.modified())
             .is_ok_and(|then| then.elapsed().is_ok_and(|age| age > keep));
-        let empty = |reader: Reader| {
+        let empty = |reader: SessionReader| {
             Ok(reader.lease()?.is_none_or(|(_, owner)| !owner.is_alive()) && reader.session_view()?.events == 0)
         };
-        if old && Reader::open(home, id).and_then(empty).unwrap_or(false) {
+        if old && SessionReader::open(home, id).and_then(empty).unwrap_or(false) {
             found.push(id);
         }
     }

@@ -2,22 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use config::import::{Finding, ImportPlaces, Outcome, Product, survey, write};
-use config::{Env, Feature, Layers, Places, Project, Standing};
+use config::import::{ImportFinding, ImportLocations, ImportOutcome, Product, survey, write};
+use config::{Env, ForbiddableFeature, Project, SettingsLayers, SettingsLocations, TrustStatus};
 use host::Home;
 use serde::Serialize;
 
 use crate::args::{ImportArgs, ImportedProduct};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::setup::{folder, refused, standing};
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use crate::setup::{folder, settings_failure, trust_status};
 use crate::{log, print};
 
 /// What was found, for programs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
-    findings: Vec<Row>,
+struct ImportReport {
+    findings: Vec<ImportRow>,
     /// Whether it was written.
     written: bool,
     /// What could not be written.
@@ -26,7 +26,7 @@ struct Report {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct ImportRow {
     file: PathBuf,
     found: String,
     outcome: &'static str,
@@ -38,40 +38,40 @@ struct Row {
     reason: Option<String>,
 }
 
-pub(crate) fn perform(args: &ImportArgs) -> Result<Exit, Failure> {
+pub(crate) fn perform(args: &ImportArgs) -> Result<CommandExit, CliError> {
     let env = Env::read();
     let home = open_home(&env)?;
     let project = Project::find(&folder(None)?);
-    let no_allow_all = forbidding(&env, &home)?;
+    let no_allow_all = allow_all_forbidden_by(&env, &home)?;
     let moved = env.folder_of(product(args.product));
-    let places = ImportPlaces {
+    let places = ImportLocations {
         home: home.root(),
         user: env.user.as_deref(),
-        moved: moved.as_deref(),
-        standing: standing(&home, &project),
+        relocated: moved.as_deref(),
+        trust: trust_status(&home, &project),
         project: &project,
         no_allow_all: no_allow_all.as_deref(),
     };
     let _lock = if args.write { Some(home.lock("settings")?) } else { None };
-    let findings = survey(product(args.product), &places).map_err(refused)?;
+    let findings = survey(product(args.product), &places).map_err(settings_failure)?;
     let errors: Vec<String> = match args.write {
         true => write(&findings).iter().map(ToString::to_string).collect(),
         false => Vec::new(),
     };
-    let is_whole = errors.is_empty() && !findings.iter().any(|it| matches!(it.outcome, Outcome::Invalid(_)));
+    let is_whole = errors.is_empty() && !findings.iter().any(|it| matches!(it.outcome, ImportOutcome::Invalid(_)));
     if args.json {
-        print::json(&Report { findings: findings.into_iter().map(row).collect(), written: args.write, errors });
+        print::json(&ImportReport { findings: findings.into_iter().map(row).collect(), written: args.write, errors });
     } else {
-        show(&findings, args, env.user.as_deref());
-        errors.iter().for_each(|error| print::error(&print::plain(error)));
+        print_findings(&findings, args, env.user.as_deref());
+        errors.iter().for_each(|error| print::error(&print::sanitize(error)));
     }
-    Ok(if is_whole { Exit::Success } else { Exit::Failed })
+    Ok(if is_whole { CommandExit::Success } else { CommandExit::Failed })
 }
 
 /// Bosun's home, without its settings: those of another product are among them, and may be what is wrong.
-fn open_home(env: &Env) -> Result<Home, Failure> {
+fn open_home(env: &Env) -> Result<Home, CliError> {
     let root = env.home.clone().ok_or_else(|| {
-        Failure::usage("neither BOSUN_HOME nor HOME is set").hint("set BOSUN_HOME to a folder of your own")
+        CliError::usage("neither BOSUN_HOME nor HOME is set").with_hint("set BOSUN_HOME to a folder of your own")
     })?;
     let home = Home::open(root)?;
     log::start(&home, env.log.as_deref())?;
@@ -79,16 +79,16 @@ fn open_home(env: &Env) -> Result<Home, Failure> {
 }
 
 /// The managed file that forbids the mode allow-all, if one does.
-fn forbidding(env: &Env, home: &Home) -> Result<Option<PathBuf>, Failure> {
-    let managed = Layers::read(&Places {
+fn allow_all_forbidden_by(env: &Env, home: &Home) -> Result<Option<PathBuf>, CliError> {
+    let managed = SettingsLayers::read(&SettingsLocations {
         home: home.root(),
         user: None,
         managed: env.managed.as_deref(),
-        project: Project { top: home.root().to_owned(), stranger: None },
-        standing: Standing::Untrusted,
-        read: &[],
+        project: Project { top: home.root().to_owned(), foreign_repository: None },
+        trust: TrustStatus::Untrusted,
+        scopes: &[],
     });
-    Ok(managed.map_err(refused)?.forbids(Feature::AllowAll).map(Path::to_owned))
+    Ok(managed.map_err(settings_failure)?.forbids(ForbiddableFeature::AllowAll).map(Path::to_owned))
 }
 
 fn product(named: ImportedProduct) -> Product {
@@ -99,78 +99,78 @@ fn product(named: ImportedProduct) -> Product {
     }
 }
 
-fn row(finding: Finding) -> Row {
+fn row(finding: ImportFinding) -> ImportRow {
     let change = finding.outcome.change();
-    Row {
+    ImportRow {
         becomes: change.map(|change| change.text()),
         into: change.map(|change| change.into().to_owned()),
         reason: reason(&finding.outcome),
-        outcome: finding.outcome.word(),
+        outcome: finding.outcome.as_str(),
         file: finding.file,
-        found: finding.found,
+        found: finding.subject,
     }
 }
 
-fn reason(outcome: &Outcome) -> Option<String> {
+fn reason(outcome: &ImportOutcome) -> Option<String> {
     match outcome {
-        Outcome::Becomes(_) | Outcome::Present(_) => None,
-        Outcome::Kept { kept, .. } => Some(kept.clone()),
-        Outcome::InPlace(when) => (!when.is_empty()).then(|| when.clone()),
-        Outcome::NotImported(why) | Outcome::Invalid(why) => Some(why.clone()),
+        ImportOutcome::Written(_) | ImportOutcome::AlreadyPresent(_) => None,
+        ImportOutcome::Conflicting { kept, .. } => Some(kept.clone()),
+        ImportOutcome::InPlace(when) => (!when.is_empty()).then(|| when.clone()),
+        ImportOutcome::NotImported(why) | ImportOutcome::Invalid(why) => Some(why.clone()),
     }
 }
 
 /// Shows each file with what stands in it and what becomes of that.
-fn show(findings: &[Finding], args: &ImportArgs, user: Option<&Path>) {
+fn print_findings(findings: &[ImportFinding], args: &ImportArgs, user: Option<&Path>) {
     // Every word of it may be a stranger's.
-    let tell = |line: String| print::answer(print::plain(&line).replace(['\n', '\t'], " "));
+    let tell = |line: String| print::output(print::sanitize(&line).replace(['\n', '\t'], " "));
     let mut last: Option<&Path> = None;
     for finding in findings {
         if last != Some(&finding.file) {
-            tell(short(&finding.file, user));
+            tell(short_path(&finding.file, user));
             last = Some(&finding.file);
         }
-        tell(format!("  {}  →  {}", finding.found, fate(&finding.outcome, args.write, user)));
+        tell(format!("  {}  →  {}", finding.subject, describe_outcome(&finding.outcome, args.write, user)));
     }
-    let count = |wanted: fn(&Outcome) -> bool| findings.iter().filter(|finding| wanted(&finding.outcome)).count();
-    let writes = count(|outcome| matches!(outcome, Outcome::Becomes(_)));
-    let invalid = count(|outcome| matches!(outcome, Outcome::Invalid(_)));
+    let count = |wanted: fn(&ImportOutcome) -> bool| findings.iter().filter(|finding| wanted(&finding.outcome)).count();
+    let writes = count(|outcome| matches!(outcome, ImportOutcome::Written(_)));
+    let invalid = count(|outcome| matches!(outcome, ImportOutcome::Invalid(_)));
     let sum = match (findings.is_empty(), writes, args.write) {
         (true, _, _) => "no files of this product were found".to_owned(),
         (false, 0, _) => "there is nothing to write".to_owned(),
-        (false, _, true) => format!("{} written", print::count(writes, "entry").replace("entrys", "entries")),
+        (false, _, true) => format!("{} written", print::pluralize(writes, "entry").replace("entrys", "entries")),
         (false, _, false) => {
-            format!("{} to write; --write writes it", print::count(writes, "entry").replace("entrys", "entries"))
+            format!("{} to write; --write writes it", print::pluralize(writes, "entry").replace("entrys", "entries"))
         }
     };
     print::note(sum);
     if invalid > 0 {
-        print::note(format_args!("{} could not be read; the rest is not affected", print::count(invalid, "part")));
+        print::note(format_args!("{} could not be read; the rest is not affected", print::pluralize(invalid, "part")));
     }
 }
 
-fn fate(outcome: &Outcome, written: bool, user: Option<&Path>) -> String {
+fn describe_outcome(outcome: &ImportOutcome, written: bool, user: Option<&Path>) -> String {
     match outcome {
-        Outcome::Becomes(change) => {
+        ImportOutcome::Written(change) => {
             let verb = if written { "written to" } else { "becomes part of" };
             match change.text() {
-                copy if copy.starts_with("a copy") => format!("{copy} at {}", short(change.into(), user)),
-                text => format!("{text}, {verb} {}", short(change.into(), user)),
+                copy if copy.starts_with("a copy") => format!("{copy} at {}", short_path(change.into(), user)),
+                text => format!("{text}, {verb} {}", short_path(change.into(), user)),
             }
         }
-        Outcome::Present(change) => format!("stands in {} already", short(change.into(), user)),
-        Outcome::Kept { change, kept } => {
-            format!("not written: {} has {kept}, which is kept", short(change.into(), user))
+        ImportOutcome::AlreadyPresent(change) => format!("stands in {} already", short_path(change.into(), user)),
+        ImportOutcome::Conflicting { change, kept } => {
+            format!("not written: {} has {kept}, which is kept", short_path(change.into(), user))
         }
-        Outcome::InPlace(when) if when.is_empty() => "read in place already".into(),
-        Outcome::InPlace(when) => format!("read in place {when}"),
-        Outcome::NotImported(why) => format!("not imported: {why}"),
-        Outcome::Invalid(why) => format!("invalid: {why}"),
+        ImportOutcome::InPlace(when) if when.is_empty() => "read in place already".into(),
+        ImportOutcome::InPlace(when) => format!("read in place {when}"),
+        ImportOutcome::NotImported(why) => format!("not imported: {why}"),
+        ImportOutcome::Invalid(why) => format!("invalid: {why}"),
     }
 }
 
 /// A path as people write it.
-fn short(path: &Path, user: Option<&Path>) -> String {
+fn short_path(path: &Path, user: Option<&Path>) -> String {
     match user.and_then(|user| path.strip_prefix(user).ok()) {
         Some(below) => format!("~/{}", below.display()),
         None => path.display().to_string(),

@@ -3,35 +3,36 @@
 mod approvals;
 mod args;
 mod catalog;
+mod chat;
 mod checkouts;
 mod completions;
 mod cost;
-mod current;
+mod current_session;
 mod deliver;
 mod diff;
 mod doctor;
-mod doors;
-mod exact;
+mod error;
+mod escape;
 mod exit;
 mod explain;
-mod failure;
-mod fault;
+mod fault_injection;
 mod fleet;
 mod gc;
 mod import;
-mod inline;
+mod inline_markdown;
 mod lists;
 mod live;
 mod log;
 mod manual;
-mod meant;
 mod models;
 mod money;
 mod nested;
+mod one_time_notices;
 mod panic;
 mod print;
 mod run;
 mod script;
+mod sdk;
 mod selftest;
 mod serve;
 mod sessions;
@@ -39,11 +40,10 @@ mod settings;
 mod setup;
 mod share;
 mod style;
-mod talk;
+mod suggestions;
 mod tasks;
 mod time;
 mod todos;
-mod told;
 mod trust;
 
 mod demo;
@@ -53,9 +53,9 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{FromArgMatches, Parser};
 
-use crate::args::{Args, Command};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::args::{CliArgs, CliCommand};
+use crate::error::CliError;
+use crate::exit::CommandExit;
 
 /// Most threads for what blocks: a thousand calls at once must not have a thread each.
 const BLOCKING_THREADS: usize = 32;
@@ -66,93 +66,94 @@ fn main() -> ExitCode {
         return host::guardian_main();
     }
     panic::install();
-    let exit = panic::contained(act).unwrap_or_else(|failure| {
-        failure.show();
+    let exit = panic::catch_panics(act).unwrap_or_else(|failure| {
+        failure.print();
         failure.exit()
     });
     // Whoever opened the index may have wanted something else of it.
-    store::take_rebuilt().iter().for_each(|rebuilt| print::note(print::plain(&format!("warning: {rebuilt}"))));
-    panic::tell_contained(exit);
+    store::take_index_rebuilds()
+        .iter()
+        .for_each(|rebuilt| print::note(print::sanitize(&format!("warning: {rebuilt}"))));
+    panic::print_contained_report(exit);
     exit.into()
 }
 
-fn act() -> Result<Exit, Failure> {
+fn act() -> Result<CommandExit, CliError> {
     // Before anything is read that a program of this process's could read out of it again.
     host::machine::seal()?;
     let exit = match parse() {
         Ok(args) => nested::check(&args).and_then(|()| perform(args))?,
         Err(error) => usage(&error),
     };
-    Ok(if print::is_lost() { Exit::worst([exit, Exit::Failed]) } else { exit })
+    Ok(if print::is_output_lost() { CommandExit::worst([exit, CommandExit::Failed]) } else { exit })
 }
 
 /// Reads the command line. What help says beyond the flags takes its time to put together, and few runs show it.
-fn parse() -> Result<Args, clap::Error> {
+fn parse() -> Result<CliArgs, clap::Error> {
     let mut words = std::env::args_os();
-    if let Some(family) = words.next().as_deref().and_then(doors::named) {
-        return Args::try_parse_from(doors::words(family, words));
+    if let Some(family) = words.next().as_deref().and_then(sdk::family_of_program) {
+        return CliArgs::try_parse_from(sdk::adapter_command_line(family, words));
     }
-    Args::try_parse().or_else(|error| match error.kind() {
+    CliArgs::try_parse().or_else(|error| match error.kind() {
         ErrorKind::DisplayVersion => Err(error),
-        _explained => args::command().try_get_matches().and_then(|given| Args::from_arg_matches(&given)),
+        _explained => args::command().try_get_matches().and_then(|given| CliArgs::from_arg_matches(&given)),
     })
 }
 
-fn perform(args: Args) -> Result<Exit, Failure> {
+fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().max_blocking_threads(BLOCKING_THREADS).enable_all().build()?;
     let command = async {
         match args.command {
             None => run::run(args.run, args.opening).await,
-            Some(Command::Sessions(command)) => sessions::perform(command).await,
-            Some(Command::Tasks(command)) => tasks::perform(command).await,
-            Some(Command::Lists(command)) => lists::perform(command),
-            Some(Command::Todos(command)) => todos::perform(command).await,
-            Some(Command::Approvals(command)) => approvals::perform(command).await,
-            Some(Command::Fleet(command)) => fleet::perform(command).await,
-            Some(Command::Door(options)) => doors::serve(options).await,
-            Some(Command::Doors(options)) => doors::perform(&options.command),
-            Some(Command::Serve(options)) => serve::serve(options).await,
-            Some(Command::Explain(options)) => explain::tell(&options),
-            Some(Command::Models(options)) => models::list(&options).await,
-            Some(Command::Cost(options)) => cost::sum(&options),
-            Some(Command::Gc(options)) => gc::collect(&options).await,
-            Some(Command::Checkouts(options)) => checkouts::perform(&options),
-            Some(Command::Demo(options)) => demo::show(&options).await,
-            Some(Command::Catalog(options)) => catalog::perform(&options).await,
-            Some(Command::Config(options)) => settings::perform(&options),
-            Some(Command::Import(options)) => import::perform(&options),
-            Some(Command::Trust(options)) => trust::perform(&options),
-            Some(Command::Doctor(options)) => doctor::examine(&options).await,
-            Some(Command::Selftest(options)) => selftest::perform(&options),
-            Some(Command::Completions(options)) => Ok(completions::write(options.shell)),
-            Some(Command::Man(options)) => manual::write(&options),
-            Some(Command::Script(command)) => script::perform(&command),
+            Some(CliCommand::Sessions(command)) => sessions::perform(command).await,
+            Some(CliCommand::Tasks(command)) => tasks::perform(command).await,
+            Some(CliCommand::Lists(command)) => lists::perform(command),
+            Some(CliCommand::Todos(command)) => todos::perform(command).await,
+            Some(CliCommand::Approvals(command)) => approvals::perform(command).await,
+            Some(CliCommand::Fleet(command)) => fleet::perform(command).await,
+            Some(CliCommand::Sdk(options)) => sdk::perform(options.command).await,
+            Some(CliCommand::Serve(options)) => serve::serve(options).await,
+            Some(CliCommand::Explain(options)) => explain::explain_call(&options),
+            Some(CliCommand::Models(options)) => models::list(&options).await,
+            Some(CliCommand::Cost(options)) => cost::print_costs(&options),
+            Some(CliCommand::Gc(options)) => gc::collect(&options).await,
+            Some(CliCommand::Checkouts(options)) => checkouts::perform(&options),
+            Some(CliCommand::Demo(options)) => demo::run(&options).await,
+            Some(CliCommand::Catalog(options)) => catalog::perform(&options).await,
+            Some(CliCommand::Config(options)) => settings::perform(&options),
+            Some(CliCommand::Import(options)) => import::perform(&options),
+            Some(CliCommand::Trust(options)) => trust::perform(&options),
+            Some(CliCommand::Doctor(options)) => doctor::examine(&options).await,
+            Some(CliCommand::Selftest(options)) => selftest::perform(&options),
+            Some(CliCommand::Completions(options)) => Ok(completions::print_completions(options.shell)),
+            Some(CliCommand::Man(options)) => manual::write(&options),
+            Some(CliCommand::Script(command)) => script::perform(&command),
         }
     };
-    let exit = panic::contained(|| runtime.block_on(command));
+    let exit = panic::catch_panics(|| runtime.block_on(command));
     // A blocking call that ignores its cancellation must not keep the process alive.
     runtime.shutdown_background();
     exit
 }
 
 /// Help and version go to stdout and are no failure, unless stdout does not take them.
-fn usage(error: &clap::Error) -> Exit {
+fn usage(error: &clap::Error) -> CommandExit {
     let printed = error.print();
     if error.use_stderr() {
         hint_at_prompt(error);
-        return Exit::Usage;
+        return CommandExit::Usage;
     }
     if let Err(cause) = printed {
-        print::refused(&cause);
+        print::stdout_failed(&cause);
     }
-    Exit::Success
+    CommandExit::Success
 }
 
 /// Those who are new here give a prompt that looks like a flag, or misspell a command.
 fn hint_at_prompt(error: &clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
-    let first = std::env::args().nth(1).and_then(|first| meant::command(&first));
+    let first = std::env::args().nth(1).and_then(|first| suggestions::suggest_command(&first));
     match (error.kind(), first) {
         (ErrorKind::UnknownArgument, _) if word.starts_with("- ") => {
             print::note("hint: a prompt that begins with a dash is written --prompt=\"- …\", or comes from stdin");

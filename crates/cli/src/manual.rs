@@ -7,22 +7,22 @@ use clap::Command;
 use clap_mangen::Man;
 
 use crate::args::{self, ManArgs};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 
-pub(crate) fn write(args: &ManArgs) -> Result<Exit, Failure> {
+pub(crate) fn write(args: &ManArgs) -> Result<CommandExit, CliError> {
     let mut command = args::command().disable_help_subcommand(true);
     // Gives every command its whole name.
     command.build();
     match &args.dir {
         Some(dir) => write_all(&command, dir).map_err(|error| {
-            Failure::failed(format!("cannot write manual pages to {}: {error}", dir.display()))
-                .hint("choose a folder of your own with --dir")
+            CliError::failed(format!("cannot write manual pages to {}: {error}", dir.display()))
+                .with_hint("choose a folder of your own with --dir")
         })?,
         None => print::document(&page(&command)?),
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn write_all(command: &Command, dir: &Path) -> io::Result<()> {
@@ -62,7 +62,7 @@ fn section(part: &str) -> String {
     let heads = [("Examples:\n", "EXAMPLES"), ("Example:\n", "EXAMPLE"), ("Exit codes: ", "EXIT STATUS")];
     let found = heads.iter().find_map(|(words, head)| Some((*head, part.strip_prefix(words)?)));
     let (head, text) = found.unwrap_or(("NOTES", part));
-    let lines: Vec<String> = text.lines().map(set).collect();
+    let lines: Vec<String> = text.lines().map(escape_roff).collect();
     let text = lines.join("\n");
     if head.starts_with("EXAMPLE") {
         format!(".SH {head}\n.nf\n{text}\n.fi\n")
@@ -72,7 +72,7 @@ fn section(part: &str) -> String {
 }
 
 /// A line that means to the formatter what it says.
-fn set(line: &str) -> String {
+fn escape_roff(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 /// Reads an amount of dollars that is not nothing, as millionths.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_dollars(text: &str) -> Result<u64, String> {
     match config::parse_usd(text)? {
         0 => Err("it must be more than nothing".into()),
         micros => Ok(micros),
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(Money::new(7, false).to_string(), "unknown");
         let json = |money| serde_json::to_string(&money).unwrap();
         assert_eq!((json(Money::Known(12_345)), json(Money::Unknown)), ("0.012345".into(), "null".into()));
-        assert!(parse("0").is_err() && parse("x").is_err());
-        assert_eq!(parse("0.5"), Ok(500_000));
+        assert!(parse_dollars("0").is_err() && parse_dollars("x").is_err());
+        assert_eq!(parse_dollars("0.5"), Ok(500_000));
     }
 }

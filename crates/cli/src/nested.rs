@@ -2,107 +2,113 @@
 //! that could start another Bosun, or speak for its user, would have no limits but those it gives itself.
 
 use crate::args::{
-    Args, Command, FleetArgs, FleetCommand, ModelsArgs, ServeArgs, SessionsCommand, TasksCommand, TodosCommand,
+    CliArgs, CliCommand, FleetArgs, FleetCommand, ModelsArgs, SdkArgs, SdkCommand, ServeArgs, SessionsCommand,
+    TasksCommand, TodosCommand,
 };
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// Whose a command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reserve {
+enum CommandAccess {
     /// Anybody's.
-    Anybody,
+    Anyone,
     /// A person's; agents are told what it would have done.
-    Person(&'static str),
+    PersonOnly(&'static str),
 }
 
 /// Refuses what only a person may ask for, if no person did.
-pub(crate) fn check(args: &Args) -> Result<(), Failure> {
-    match reserve(args.command.as_ref()) {
-        Reserve::Person(what) if host::machine::inside_job() => {
+pub(crate) fn check(args: &CliArgs) -> Result<(), CliError> {
+    match command_access(args.command.as_ref()) {
+        CommandAccess::PersonOnly(what) if host::machine::inside_job() => {
             let message = format!("started by an agent: a command of an agent may not {what}");
-            Err(Failure::usage(message).hint("ask the user to run it in a terminal of their own"))
+            Err(CliError::usage(message).with_hint("ask the user to run it in a terminal of their own"))
         }
-        Reserve::Person(_) | Reserve::Anybody => Ok(()),
+        CommandAccess::PersonOnly(_) | CommandAccess::Anyone => Ok(()),
     }
 }
 
 /// The table that every command stands in. What an agent's files may not show it, its commands may not either: so
 /// sessions, which hold the words of other agents and their users, are for people.
-fn reserve(command: Option<&Command>) -> Reserve {
+fn command_access(command: Option<&CliCommand>) -> CommandAccess {
     match command {
-        None | Some(Command::Door(_)) => Reserve::Person("start agents"),
-        Some(Command::Doors(_) | Command::Serve(ServeArgs { openapi: true, .. })) => Reserve::Anybody,
-        Some(Command::Serve(_)) => Reserve::Person("start agents"),
-        Some(Command::Sessions(sessions)) => match sessions.command {
+        None | Some(CliCommand::Sdk(SdkArgs { command: SdkCommand::Serve(_) })) => {
+            CommandAccess::PersonOnly("start agents")
+        }
+        Some(CliCommand::Sdk(_) | CliCommand::Serve(ServeArgs { openapi: true, .. })) => CommandAccess::Anyone,
+        Some(CliCommand::Serve(_)) => CommandAccess::PersonOnly("start agents"),
+        Some(CliCommand::Sessions(sessions)) => match sessions.command {
             None
             | Some(
                 SessionsCommand::List(_)
                 | SessionsCommand::Show { .. }
                 | SessionsCommand::Export { .. }
                 | SessionsCommand::Watch { .. },
-            ) => Reserve::Person("look into sessions"),
+            ) => CommandAccess::PersonOnly("look into sessions"),
             Some(
                 SessionsCommand::Rm { .. }
                 | SessionsCommand::Repair { .. }
                 | SessionsCommand::Send { .. }
                 | SessionsCommand::Interrupt { .. }
                 | SessionsCommand::Stop { .. },
-            ) => Reserve::Person("command sessions"),
+            ) => CommandAccess::PersonOnly("command sessions"),
         },
-        Some(Command::Tasks(tasks)) => match tasks.command {
+        Some(CliCommand::Tasks(tasks)) => match tasks.command {
             None
             | Some(
                 TasksCommand::List(_) | TasksCommand::Show(_) | TasksCommand::Tail { .. } | TasksCommand::Output(_),
-            ) => Reserve::Person("look into sessions"),
+            ) => CommandAccess::PersonOnly("look into sessions"),
             Some(
                 TasksCommand::Send { .. }
                 | TasksCommand::Stop { .. }
                 | TasksCommand::Background(_)
                 | TasksCommand::Rm(_),
-            ) => Reserve::Person("command sessions"),
+            ) => CommandAccess::PersonOnly("command sessions"),
         },
-        Some(Command::Fleet(FleetArgs { command: None, .. })) => Reserve::Person("start agents"),
-        Some(Command::Fleet(FleetArgs {
+        Some(CliCommand::Fleet(FleetArgs { command: None, .. })) => CommandAccess::PersonOnly("start agents"),
+        Some(CliCommand::Fleet(FleetArgs {
             command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }),
             ..
-        })) => Reserve::Person("start agents"),
-        Some(Command::Fleet(FleetArgs {
-            command: Some(FleetCommand::Status(_) | FleetCommand::Graph { .. }), ..
-        })) => Reserve::Person("look into sessions"),
-        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Stop(_)), .. })) => {
-            Reserve::Person("command sessions")
+        })) => CommandAccess::PersonOnly("start agents"),
+        Some(CliCommand::Fleet(FleetArgs {
+            command: Some(FleetCommand::Status(_) | FleetCommand::Graph { .. }),
+            ..
+        })) => CommandAccess::PersonOnly("look into sessions"),
+        Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Stop(_)), .. })) => {
+            CommandAccess::PersonOnly("command sessions")
         }
-        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Check(_)), .. })) => {
-            Reserve::Person("look into the user's agents")
+        Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Check(_)), .. })) => {
+            CommandAccess::PersonOnly("look into the user's agents")
         }
-        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Schema), .. })) => Reserve::Anybody,
-        Some(Command::Todos(todos)) => match todos.command {
+        Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Schema), .. })) => CommandAccess::Anyone,
+        Some(CliCommand::Todos(todos)) => match todos.command {
             None
             | Some(
                 TodosCommand::List(_) | TodosCommand::Ready(_) | TodosCommand::Watch(_) | TodosCommand::Graph { .. },
-            ) => Reserve::Person("look into sessions"),
+            ) => CommandAccess::PersonOnly("look into sessions"),
             Some(
                 TodosCommand::Add(_) | TodosCommand::Done(_) | TodosCommand::Block { .. } | TodosCommand::Reopen(_),
-            ) => Reserve::Person("command sessions"),
+            ) => CommandAccess::PersonOnly("command sessions"),
         },
-        Some(Command::Models(ModelsArgs { reopen: true, .. })) => Reserve::Person("reopen providers"),
-        Some(Command::Lists(_)) => Reserve::Person("look into or change lists; it has tools for its own"),
-        Some(Command::Cost(_)) => Reserve::Person("look into sessions"),
-        Some(Command::Approvals(_)) => Reserve::Person("look into or decide what waits for a person"),
-        Some(Command::Trust(_)) => Reserve::Person("decide whom to trust"),
-        Some(Command::Catalog(_)) => Reserve::Person("look into the user's agents"),
-        Some(Command::Config(_) | Command::Import(_)) => Reserve::Person("look into or change settings"),
-        Some(Command::Checkouts(_)) => Reserve::Person("look into or move checkouts"),
-        Some(Command::Gc(_)) => Reserve::Person("remove sessions"),
-        Some(Command::Demo(_) | Command::Selftest(_)) => Reserve::Person("start agents"),
+        Some(CliCommand::Models(ModelsArgs { reopen: true, .. })) => CommandAccess::PersonOnly("reopen providers"),
+        Some(CliCommand::Lists(_)) => CommandAccess::PersonOnly("look into or change lists; it has tools for its own"),
+        Some(CliCommand::Cost(_)) => CommandAccess::PersonOnly("look into sessions"),
+        Some(CliCommand::Approvals(_)) => CommandAccess::PersonOnly("look into or decide what waits for a person"),
+        Some(CliCommand::Trust(_)) => CommandAccess::PersonOnly("decide whom to trust"),
+        Some(CliCommand::Catalog(_)) => CommandAccess::PersonOnly("look into the user's agents"),
+        Some(CliCommand::Config(_) | CliCommand::Import(_)) => {
+            CommandAccess::PersonOnly("look into or change settings")
+        }
+        Some(CliCommand::Checkouts(_)) => CommandAccess::PersonOnly("look into or move checkouts"),
+        Some(CliCommand::Gc(_)) => CommandAccess::PersonOnly("remove sessions"),
+        Some(CliCommand::Demo(_) | CliCommand::Selftest(_)) => CommandAccess::PersonOnly("start agents"),
         Some(
-            Command::Models(_)
-            | Command::Doctor(_)
-            | Command::Explain(_)
-            | Command::Completions(_)
-            | Command::Man(_)
-            | Command::Script(_),
-        ) => Reserve::Anybody,
+            CliCommand::Models(_)
+            | CliCommand::Doctor(_)
+            | CliCommand::Explain(_)
+            | CliCommand::Completions(_)
+            | CliCommand::Man(_)
+            | CliCommand::Script(_),
+        ) => CommandAccess::Anyone,
     }
 }
 
@@ -113,8 +119,8 @@ mod tests {
     use super::*;
 
     fn is_for_anybody(line: &str) -> bool {
-        let args = Args::try_parse_from(line.split(' ')).unwrap();
-        reserve(args.command.as_ref()) == Reserve::Anybody
+        let args = CliArgs::try_parse_from(line.split(' ')).unwrap();
+        command_access(args.command.as_ref()) == CommandAccess::Anyone
     }
 
     #[test]

@@ -16,79 +16,79 @@ use std::sync::{Mutex, PoisonError};
 
 use host::{Clock, SystemClock};
 
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::{args, current, log, print};
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use crate::{args, current_session, log, print};
 
 /// Most reports of one process: a task that panics whenever it is tried must not fill the disk.
-const MOST: u32 = 3;
+const MAX_REPORTS: u32 = 3;
 
 /// How much of the log goes with a report.
 const LOG_LINES: usize = 20;
 
 /// Ends what a program may have left switched on: bracketed paste off, cursor on, plain text.
-const CALM: &[u8] = b"\x1b[?2004l\x1b[?25h\x1b[0m";
+const TERMINAL_RESET: &[u8] = b"\x1b[?2004l\x1b[?25h\x1b[0m";
 
 /// Where the last report is, or why there is none.
-static REPORT: Mutex<Option<Result<PathBuf, String>>> = Mutex::new(None);
+static LAST_REPORT: Mutex<Option<Result<PathBuf, String>>> = Mutex::new(None);
 
 /// Lets every panic from now on leave a report.
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|panic| {
         // A panic in here would abort the process.
-        let report = catch_unwind(AssertUnwindSafe(|| leave(panic)));
+        let report = catch_unwind(AssertUnwindSafe(|| write_report(panic)));
         let report = report.unwrap_or_else(|_again| Err("writing it failed".into()));
-        let report = report.map_err(|why| format!("{why}; it was: {}", described(panic)));
-        *REPORT.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+        let report = report.map_err(|why| format!("{why}; it was: {}", describe_panic(panic)));
+        *LAST_REPORT.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
     }));
 }
 
 /// Does something; a panic in it becomes a failure that tells what is left.
-pub(crate) fn contained<T>(act: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+pub(crate) fn catch_panics<T>(act: impl FnOnce() -> Result<T, CliError>) -> Result<T, CliError> {
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_panic| {
-        calm_terminal();
-        Err(told())
+        reset_terminal();
+        Err(panic_failure())
     })
 }
 
 /// Says where the report of a panic is that something contained, when its run failed.
-pub(crate) fn tell_contained(exit: Exit) {
-    let report = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let (Some(Ok(path)), true) = (report, exit != Exit::Success) {
+pub(crate) fn print_contained_report(exit: CommandExit) {
+    let report = LAST_REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let (Some(Ok(path)), true) = (report, exit != CommandExit::Success) {
         print::note(format_args!("hint: Bosun has a defect; its report is in {}", path.display()));
     }
 }
 
-fn told() -> Failure {
-    let report = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
+fn panic_failure() -> CliError {
+    let report = LAST_REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
     let told = match report {
         Some(Ok(path)) => format!("Bosun has a defect and had to stop; the report is in {}", path.display()),
         Some(Err(why)) => format!("Bosun has a defect and had to stop; no report could be written: {why}"),
         None => "Bosun has a defect and had to stop".to_owned(),
     };
-    let failure = Failure::failed(told);
-    match current::session() {
-        Some(id) => failure.hint(format!("nothing that was done is lost; go on with: bosun --resume {id}")),
-        None => failure.hint("no session was open; try again, and send the report to Bosun's makers if it stays"),
+    let failure = CliError::failed(told);
+    match current_session::get() {
+        Some(id) => failure.with_hint(format!("nothing that was done is lost; go on with: bosun --resume {id}")),
+        None => failure.with_hint("no session was open; try again, and send the report to Bosun's makers if it stays"),
     }
 }
 
-fn calm_terminal() {
+fn reset_terminal() {
     let mut err = io::stderr();
     if err.is_terminal() {
-        let _gone = err.write_all(CALM);
+        let _gone = err.write_all(TERMINAL_RESET);
     }
 }
 
 /// Writes the report; tells where it is.
-fn leave(panic: &PanicHookInfo<'_>) -> Result<PathBuf, String> {
+fn write_report(panic: &PanicHookInfo<'_>) -> Result<PathBuf, String> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    if count >= MOST {
-        return Err(format!("this process left {MOST} already"));
+    if count >= MAX_REPORTS {
+        return Err(format!("this process left {MAX_REPORTS} already"));
     }
     let folder = log::folder().ok_or("Bosun's home is not known yet")?;
-    let report = log::without_secrets(report(panic));
+    let report = log::redact(build_report(panic));
     let moment = SystemClock.now().to_string().replace([':', '.'], "-");
     let name = format!("panic-{moment}-{}.{count}.txt", std::process::id());
     let path = folder.join(name);
@@ -102,22 +102,22 @@ fn write(path: &Path, report: &str) -> io::Result<()> {
 }
 
 /// What happened and where, in one line and without secrets.
-fn described(panic: &PanicHookInfo<'_>) -> String {
+fn describe_panic(panic: &PanicHookInfo<'_>) -> String {
     // Before it is cut, so that no part of a secret is left.
-    let told = log::without_secrets(format!("{} at {}", message(panic), place(panic)));
-    print::one_line(&print::plain(&told), 200)
+    let told = log::redact(format!("{} at {}", message(panic), panic_location(panic)));
+    print::one_line(&print::sanitize(&told), 200)
 }
 
 fn message<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
     panic.payload_as_str().unwrap_or("something that is no text")
 }
 
-fn place(panic: &PanicHookInfo<'_>) -> String {
+fn panic_location(panic: &PanicHookInfo<'_>) -> String {
     panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string)
 }
 
-fn report(panic: &PanicHookInfo<'_>) -> String {
-    let session = current::session().map_or_else(|| "none".to_owned(), |session| session.to_string());
+fn build_report(panic: &PanicHookInfo<'_>) -> String {
+    let session = current_session::get().map_or_else(|| "none".to_owned(), |session| session.to_string());
     let thread = std::thread::current();
     let rows = [
         ("version", concat!("bosun ", env!("CARGO_PKG_VERSION")).to_owned()),
@@ -125,7 +125,7 @@ fn report(panic: &PanicHookInfo<'_>) -> String {
         ("session", session),
         ("thread", thread.name().unwrap_or("without a name").to_owned()),
         ("command", command_line(std::env::args_os().skip(1))),
-        ("place", place(panic)),
+        ("place", panic_location(panic)),
         ("message", message(panic).to_owned()),
     ];
     let mut text = String::new();
@@ -142,7 +142,7 @@ fn report(panic: &PanicHookInfo<'_>) -> String {
 
 /// The command line with its flags and commands, but without anything that a person wrote.
 fn command_line(given: impl Iterator<Item = OsString>) -> String {
-    let known = args::words();
+    let known = args::flag_and_command_names();
     let word = |word: OsString| {
         let text = word.to_string_lossy().into_owned();
         match text.strip_prefix("--") {

@@ -12,66 +12,66 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::style::{self, Style};
 
 /// Whether stdout did not take all of the answer.
-static LOST: AtomicBool = AtomicBool::new(false);
+static OUTPUT_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Whether the reader of stdout has gone away.
-static CLOSED: AtomicBool = AtomicBool::new(false);
+static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the last line on the terminal is one that the next takes the place of.
-static PASSING: AtomicBool = AtomicBool::new(false);
+static TRANSIENT_SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// Shows a line on a terminal until there is something else to show.
-pub(crate) fn passing(text: &str) {
+pub(crate) fn show_transient(text: &str) {
     let mut out = io::stderr().lock();
     let columns = terminal_size::terminal_size_of(&out).map_or(80, |(width, _)| usize::from(width.0));
-    PASSING.store(true, Ordering::Relaxed);
+    TRANSIENT_SHOWN.store(true, Ordering::Relaxed);
     // A reader that has gone away is not an error.
-    let _closed = write!(out, "{ERASE}{}", cut(text, columns.saturating_sub(1))).and_then(|()| out.flush());
+    let _closed = write!(out, "{ERASE_LINE}{}", truncate(text, columns.saturating_sub(1))).and_then(|()| out.flush());
 }
 
 /// Takes away a line that was shown in passing.
-pub(crate) fn passed() {
-    if PASSING.swap(false, Ordering::Relaxed) {
+pub(crate) fn clear_transient() {
+    if TRANSIENT_SHOWN.swap(false, Ordering::Relaxed) {
         let mut out = io::stderr().lock();
-        let _closed = write!(out, "{ERASE}").and_then(|()| out.flush());
+        let _closed = write!(out, "{ERASE_LINE}").and_then(|()| out.flush());
     }
 }
 
 /// Goes to the beginning of the line and leaves nothing of it.
-const ERASE: &str = "\r\u{1b}[K";
+const ERASE_LINE: &str = "\r\u{1b}[K";
 
 /// Writes a line of the answer.
-pub(crate) fn answer(text: impl fmt::Display) {
-    passed();
-    let written = to(&mut io::stdout().lock(), format_args!("{text}"));
+pub(crate) fn output(text: impl fmt::Display) {
+    clear_transient();
+    let written = write_line(&mut io::stdout().lock(), format_args!("{text}"));
     if let Err(cause) = written {
-        refused(&cause);
+        stdout_failed(&cause);
     }
 }
 
 /// Takes note of what stdout did not take, and tells once if somebody wanted to have it.
-pub(crate) fn refused(cause: &io::Error) {
+pub(crate) fn stdout_failed(cause: &io::Error) {
     if cause.kind() == io::ErrorKind::BrokenPipe {
-        CLOSED.store(true, Ordering::Relaxed);
-    } else if !LOST.swap(true, Ordering::Relaxed) {
+        STDOUT_CLOSED.store(true, Ordering::Relaxed);
+    } else if !OUTPUT_LOST.swap(true, Ordering::Relaxed) {
         error(&format!("cannot write to stdout: {cause}"));
     }
 }
 
 /// Whether stdout takes no more: a command that only prints has nothing left to do.
-pub(crate) fn is_over() -> bool {
-    is_lost() || CLOSED.load(Ordering::Relaxed)
+pub(crate) fn is_stdout_closed() -> bool {
+    is_output_lost() || STDOUT_CLOSED.load(Ordering::Relaxed)
 }
 
 /// Whether a part of the answer was lost, though somebody wanted to have it.
-pub(crate) fn is_lost() -> bool {
-    LOST.load(Ordering::Relaxed)
+pub(crate) fn is_output_lost() -> bool {
+    OUTPUT_LOST.load(Ordering::Relaxed)
 }
 
 /// Tells something in passing.
 pub(crate) fn note(text: impl fmt::Display) {
-    passed();
-    let _closed = to(&mut io::stderr().lock(), format_args!("{text}"));
+    clear_transient();
+    let _closed = write_line(&mut io::stderr().lock(), format_args!("{text}"));
 }
 
 /// Tells what went wrong.
@@ -80,7 +80,7 @@ pub(crate) fn error(text: &str) {
 }
 
 /// So many of a thing.
-pub(crate) fn count(number: usize, thing: &str) -> String {
+pub(crate) fn pluralize(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
@@ -88,19 +88,19 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 pub(crate) fn document(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     if let Err(cause) = out.write_all(bytes).and_then(|()| out.flush()) {
-        refused(&cause);
+        stdout_failed(&cause);
     }
 }
 
 /// Writes a value as one line of JSON.
 pub(crate) fn json(value: &impl serde::Serialize) {
     match serde_json::to_string(value) {
-        Ok(line) => answer(line),
+        Ok(line) => output(line),
         Err(cause) => error(&format!("cannot be written as JSON: {cause}")),
     }
 }
 
-fn to(out: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()> {
+fn write_line(out: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()> {
     writeln!(out, "{text}")?;
     out.flush()
 }
@@ -116,8 +116,8 @@ pub(crate) fn width() -> Option<usize> {
 pub(crate) fn row(text: impl fmt::Display) {
     let text = text.to_string();
     match width() {
-        Some(width) => answer(coloured(&cut(&text, width), style())),
-        None => answer(coloured(&text, style())),
+        Some(width) => output(coloured(&truncate(&text, width), style())),
+        None => output(coloured(&text, style())),
     }
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn row(text: impl fmt::Display) {
 static STYLE: OnceLock<Style> = OnceLock::new();
 
 /// Says how stdout is written to, once.
-pub(crate) fn use_style(style: Style) {
+pub(crate) fn set_style(style: Style) {
     STYLE.get_or_init(|| style);
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn coloured(text: &str, style: Style) -> String {
         // A sign may stand before the word, and more behind a comma.
         let word = cell.split(',').next().unwrap_or(cell);
         let signed = word.split_once(' ').filter(|(sign, _)| sign.chars().count() == 1).map_or(word, |(_, word)| word);
-        if let Some(role) = style::of_state(word).or_else(|| style::of_state(signed)) {
+        if let Some(role) = style::role_of_state(word).or_else(|| style::role_of_state(signed)) {
             let begin = at + piece.find(cell).unwrap_or(0);
             let end = begin + cell.len();
             return format!("{}{}{}", &text[..begin], style.paint(role, &text[begin..end]), &text[end..]);
@@ -154,18 +154,18 @@ pub(crate) fn coloured(text: &str, style: Style) -> String {
 
 /// Why something is as it is, in one line: without the marks that are for models.
 pub(crate) fn reason(text: &str, max: usize) -> String {
-    plain(&one_line(&runtime::without_marks(text), max))
+    sanitize(&one_line(&runtime::strip_quote_marks(text), max))
 }
 
 /// A text in exactly so many columns.
-pub(crate) fn cell(text: &str, columns: usize) -> String {
-    let cut = cut(text, columns);
+pub(crate) fn fit_cell(text: &str, columns: usize) -> String {
+    let cut = truncate(text, columns);
     let blanks = columns.saturating_sub(cut.width());
     cut + &" ".repeat(blanks)
 }
 
 /// As much of a text as fits into so many columns.
-fn cut(text: &str, columns: usize) -> String {
+fn truncate(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
@@ -181,7 +181,7 @@ fn cut(text: &str, columns: usize) -> String {
 }
 
 /// A text in lines of so many columns at most, broken between words; one line where nothing limits it.
-pub(crate) fn wrapped(text: &str, columns: Option<usize>) -> Vec<String> {
+pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<String> {
     let Some(columns) = columns.map(|columns| columns.max(10)) else { return vec![text.to_owned()] };
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -219,14 +219,14 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
 }
 
 /// A text as a word that a shell reads.
-pub(crate) fn word(text: &str) -> String {
+pub(crate) fn shell_quote(text: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
     if !text.is_empty() && text.chars().all(bare) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// Takes control characters out of words that a model or a file wrote, so that they cannot drive the terminal, and what
 /// would show them in another order.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn sanitize(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || turns(*c))).collect()
 }
@@ -244,11 +244,11 @@ mod tests {
 
     #[test]
     fn a_row_is_cut_by_the_columns_it_takes() {
-        assert_eq!(cut("abc", 3), "abc");
-        assert_eq!(cut("abcd", 3), "ab…");
-        assert_eq!(cut("日本語", 5), "日本…");
-        assert_eq!(cut("日本語", 6), "日本語");
-        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!(truncate("abc", 3), "abc");
+        assert_eq!(truncate("abcd", 3), "ab…");
+        assert_eq!(truncate("日本語", 5), "日本…");
+        assert_eq!(truncate("日本語", 6), "日本語");
+        assert_eq!(truncate("日本語", 4), "日…");
     }
 
     /// B10: lists had no colour.
@@ -273,14 +273,14 @@ mod tests {
 
     #[test]
     fn words_are_wrapped_and_never_broken() {
-        assert_eq!(wrapped("one two three", None), ["one two three"]);
-        assert_eq!(wrapped("one two three", Some(10)), ["one two", "three"]);
-        assert_eq!(wrapped("/a/very/long/path here", Some(10)), ["/a/very/long/path", "here"]);
+        assert_eq!(wrap("one two three", None), ["one two three"]);
+        assert_eq!(wrap("one two three", Some(10)), ["one two", "three"]);
+        assert_eq!(wrap("/a/very/long/path here", Some(10)), ["/a/very/long/path", "here"]);
     }
 
     #[test]
     fn escape_sequences_do_not_reach_the_terminal() {
-        assert_eq!(plain("a\u{1b}[31mb\r\n"), "a[31mb\n");
-        assert_eq!(plain("a\u{202e}b\u{2066}c\u{9b}d\u{2028}"), "abcd");
+        assert_eq!(sanitize("a\u{1b}[31mb\r\n"), "a[31mb\n");
+        assert_eq!(sanitize("a\u{202e}b\u{2066}c\u{9b}d\u{2028}"), "abcd");
     }
 }

@@ -1,31 +1,31 @@
 //! `bosun script`: scripts for the scripted model, checked before they are used.
 
-use model::Script;
+use model::ScriptModel;
 
 use crate::args::{ScriptArgs, ScriptCommand};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 
-pub(crate) fn perform(args: &ScriptArgs) -> Result<Exit, Failure> {
+pub(crate) fn perform(args: &ScriptArgs) -> Result<CommandExit, CliError> {
     match &args.command {
         ScriptCommand::Check { files } => {
-            let mut exit = Exit::Success;
+            let mut exit = CommandExit::Success;
             for file in files {
-                match Script::load(file) {
-                    Ok(_) => print::answer(format_args!("{}: ok", file.display())),
+                match ScriptModel::load(file) {
+                    Ok(_) => print::output(format_args!("{}: ok", file.display())),
                     Err(error) => {
                         print::error(&error.to_string());
-                        exit = Exit::Usage;
+                        exit = CommandExit::Usage;
                     }
                 }
             }
             Ok(exit)
         }
         ScriptCommand::Schema => {
-            let schema = serde_json::to_string_pretty(&model::script_schema()).map_err(Failure::failed)?;
-            print::answer(schema);
-            Ok(Exit::Success)
+            let schema = serde_json::to_string_pretty(&model::script_schema()).map_err(CliError::failed)?;
+            print::output(schema);
+            Ok(CommandExit::Success)
         }
     }
 }

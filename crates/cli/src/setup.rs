@@ -3,29 +3,32 @@
 mod catalog;
 mod layers;
 mod models;
-mod unused;
+mod unused_settings;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{Access, Choice, Config, Env, Feature, File, Layers, Places, Project, Remote, Standing};
-use doors::ClientProvider;
+use adapters::ClientProvider;
+use config::{
+    Config, Env, ForbiddableFeature, ModelAccess, Project, RemoteDefinitions, SettingsFile, SettingsFileScope,
+    SettingsLayers, SettingsLocations, TrustStatus,
+};
 use host::{Home, SystemClock, TimeIds};
-use model::{Model, Recorder};
+use model::{Model, RecordingModel};
 use protocol::api::SessionView;
-use protocol::{Effort, PlanAction};
-use runtime::{Catalog, Models, Settings};
+use protocol::{PlanAction, ReasoningEffort};
+use runtime::{Catalog, ModelResolver, SessionSettings};
 
-use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
-use crate::failure::{Failure, Lacks};
+use crate::args::{DefinitionArgs, PermissionArgs, RunArgs};
+use crate::error::{CliError, MissingInput};
 use crate::style::Style;
-use crate::{fault, log, print, told};
+use crate::{fault_injection, log, one_time_notices, print};
 
-pub(crate) use catalog::{Found, remote_catalog, remote_words};
-pub(crate) use layers::{refused, standing};
-pub(crate) use model::is_file;
-use models::Known;
+pub(crate) use catalog::{LoadedCatalog, describe_remote, remote_catalog};
+pub(crate) use layers::{settings_failure, trust_status};
+pub(crate) use model::is_file_provider;
+use models::ConfiguredModelSet;
 
 /// What every command needs.
 pub(crate) struct Setup {
@@ -34,125 +37,131 @@ pub(crate) struct Setup {
     /// The user's settings; those of a folder may be others.
     pub(crate) config: Config,
     /// What is known of the remote catalogue.
-    remote: Remote,
+    remote: RemoteDefinitions,
 }
 
 impl Setup {
     /// Reads the environment and the user's file, and opens Bosun's home.
-    pub(crate) fn read() -> Result<Setup, Failure> {
+    pub(crate) fn read() -> Result<Setup, CliError> {
         let env = Env::read();
         let root = env.home.clone().ok_or_else(|| {
-            Failure::usage("neither BOSUN_HOME nor HOME is set").hint("set BOSUN_HOME to a folder of your own")
+            CliError::usage("neither BOSUN_HOME nor HOME is set").with_hint("set BOSUN_HOME to a folder of your own")
         })?;
-        Setup::at(env, root)
+        Setup::with_home_at(env, root)
     }
 
     /// The same for a command that may only want to read: a home that cannot be written will do.
-    pub(crate) fn to_read() -> Result<Setup, Failure> {
+    pub(crate) fn read_only() -> Result<Setup, CliError> {
         let env = Env::read();
         let Some(root) = env.home.clone() else { return Setup::read() };
-        Setup::with(env, Home::open_to_read(root)?)
+        Setup::with_home(env, Home::open_to_read(root)?)
     }
 
     /// The same with another home.
-    pub(crate) fn at(env: Env, root: PathBuf) -> Result<Setup, Failure> {
-        Setup::with(env, Home::open(root)?)
+    pub(crate) fn with_home_at(env: Env, root: PathBuf) -> Result<Setup, CliError> {
+        Setup::with_home(env, Home::open(root)?)
     }
 
-    fn with(env: Env, home: Home) -> Result<Setup, Failure> {
-        print::use_style(Style::of(&std::io::stdout(), &env));
+    fn with_home(env: Env, home: Home) -> Result<Setup, CliError> {
+        print::set_style(Style::of(&std::io::stdout(), &env));
         log::start(&home, env.log.as_deref())?;
-        let users = Layers::read(&Places {
+        let users = SettingsLayers::read(&SettingsLocations {
             home: home.root(),
             user: env.user.as_deref(),
             managed: env.managed.as_deref(),
-            project: Project { top: home.root().to_owned(), stranger: None },
-            standing: Standing::Untrusted,
-            read: &[Choice::User],
+            project: Project { top: home.root().to_owned(), foreign_repository: None },
+            trust: TrustStatus::Untrusted,
+            scopes: &[SettingsFileScope::User],
         });
-        let config = users.map_err(refused)?.config();
-        log::hide(&config.secrets(&env));
-        Ok(Setup { env, home, config, remote: Remote::default() })
+        let config = users.map_err(settings_failure)?.config();
+        log::redact_secrets(&config.secrets(&env));
+        Ok(Setup { env, home, config, remote: RemoteDefinitions::default() })
     }
 
     /// The settings of a run; one that goes on with a session takes over what the flags do not say. Tells what of the
     /// files a person should know.
-    pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<Settings, Failure> {
-        let settings = self.settings_with(args, before, None)?;
-        args.permit.tell_unknown_tools();
+    pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<SessionSettings, CliError> {
+        let settings = self.settings_with_provider(args, before, None)?;
+        args.permissions.warn_unknown_tools();
         Ok(settings)
     }
 
     /// The way to every model that a run with these arguments would have.
-    pub(crate) fn access(&self, args: &RunArgs) -> Result<Access, Failure> {
+    pub(crate) fn access(&self, args: &RunArgs) -> Result<ModelAccess, CliError> {
         let cwd = folder(args.directory.as_deref())?;
-        self.layers(&args.permit, args.file()?, None, &cwd)?.config().access(&self.env).map_err(refused)
+        self.layers(&args.permissions, args.flag_settings()?, None, &cwd)?
+            .config()
+            .access(&self.env)
+            .map_err(settings_failure)
     }
 
     /// The same with a provider that whoever drives the session brings along.
-    pub(crate) fn settings_with(
+    pub(crate) fn settings_with_provider(
         &self,
         args: &RunArgs,
         before: Option<&SessionView>,
         provider: Option<ClientProvider>,
-    ) -> Result<Settings, Failure> {
+    ) -> Result<SessionSettings, CliError> {
         let cwd = folder(args.directory.as_deref().or(before.map(|before| Path::new(&before.cwd))))?;
-        let layers = self.layers(&args.permit, args.file()?, before, &cwd)?;
+        let layers = self.layers(&args.permissions, args.flag_settings()?, before, &cwd)?;
         let mut config = layers.config();
-        let mut access = config.access(&self.env).map_err(refused)?;
+        let mut access = config.access(&self.env).map_err(settings_failure)?;
         if let Some(provider) = provider {
-            access.bring(ClientProvider::NAME, "baseUrl", provider.at).map_err(refused)?;
+            access.add_provider(ClientProvider::NAME, "baseUrl", provider.provider).map_err(settings_failure)?;
         }
         // The folder's own settings may hide more than the user's.
-        log::hide(&access.secrets);
+        log::redact_secrets(&access.secrets);
         let roots = self.roots(&layers)?;
-        let found = self.found(&layers, &args.permit.choices(), &args.definitions)?;
+        let found = self.load_catalog(&layers, &args.permissions.choices(), &args.definitions)?;
         let policy = self.policy_of(&layers, &found, &cwd, &roots)?;
-        found.expect_flawless(args.strict)?;
-        let models = Known::new(&access.providers, &cwd, &config.agents);
-        let mut main = args.agent.as_deref().map(|name| found.main(name, &models)).transpose()?;
+        found.expect_no_problems(args.strict)?;
+        let models = ConfiguredModelSet::new(&access.providers, &cwd, &config.agents);
+        let mut main = args.agent.as_deref().map(|name| found.main_agent(name, &models)).transpose()?;
         // What the agent's file says stands above settings, and below what was typed.
         match (&mut main, &args.model) {
             (Some(main), Some(_)) => main.models.clear(),
-            (Some(main), None) if !main.models.is_empty() => config.model = Some(models.first(&main.models)?),
+            (Some(main), None) if !main.models.is_empty() => config.model = Some(models.first_available(&main.models)?),
             (Some(_) | None, _) => {}
         }
-        let default = models::by_default(&mut config, &access).filter(|_| args.is_for_people());
-        let (model, model_spec) = choose(&config, args, &cwd, &access)?;
-        affordable(&*model, &model_spec, &config, way_out(args, before))?;
-        layers::tell(&layers);
-        found.tell(&config.agents);
-        told::once(&self.home, unused::words(&layers, &access, &self.env).into_iter().chain(default));
-        Ok(Settings {
+        let default = models::apply_default_model(&mut config, &access).filter(|_| args.is_for_people());
+        let (model, model_spec) = open_model(&config, args, &cwd, &access)?;
+        expect_known_price(&*model, &model_spec, &config, budget_remedy(args, before))?;
+        layers::print_warnings(&layers);
+        found.print_problems(&config.agents);
+        one_time_notices::print_once(
+            &self.home,
+            unused_settings::unused_notices(&layers, &access, &self.env).into_iter().chain(default),
+        );
+        Ok(SessionSettings {
             home: self.home.clone(),
             cwd,
             roots,
             model,
             model_spec,
-            guard: models::guard(&config.agents),
+            cost_guard: models::cost_guard(&config.agents),
             catalog: Arc::new(found.catalog(&models)),
             models: Arc::new(models),
-            main,
-            guests: runtime::Guests::default(),
+            main_agent: main,
+            client_extensions: runtime::ClientExtensions::default(),
             id: None,
-            features: runtime::Features {
+            features: runtime::SessionFeatures {
                 multi_turn: config.multi_turn,
                 prompt_suggestions: config.prompt_suggestions,
                 parallelism_prompts: config.parallelism_prompts,
-                inline_shell: layers.forbids(Feature::SkillShell).is_none(),
+                inline_shell: layers.forbids(ForbiddableFeature::SkillShell).is_none(),
             },
             policy,
             rules: layers.session_rules(),
-            mode: args.mode.typed(),
+            mode: args.mode.session_mode(),
             plan_exit: args.mode.plan_exit.unwrap_or(PlanAction::ExitOnly),
             ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),
             day_budget: config.day_budget,
             ask_wait: args.ask_wait(),
             limits: config.limits.clone(),
-            watch: runtime::Watch {
+            watchdog: runtime::WatchdogSettings {
                 stall_after: config.stall_after,
                 abort_after: config.abort_after,
-                ..runtime::Watch::default()
+                ..runtime::WatchdogSettings::default()
             },
             list: config.list.clone(),
             max_turns: config.max_turns,
@@ -161,43 +170,43 @@ impl Setup {
             effort: config.effort,
             secrets: access.secrets.into(),
             route: self.env.route(),
-            tools: tools::Limits { command_memory: config.command_memory, ..tools::Limits::default() },
+            tools: tools::ToolLimits { command_memory: config.command_memory, ..tools::ToolLimits::default() },
             spools: Arc::new(runtime::Spools::new(spool_limits(&config), Arc::new(runtime::SystemDisk))),
             // Not the file's path: that may hold another version by the time the guardian starts.
             guardian: PathBuf::from("/proc/self/exe"),
             env: access.programs,
             clock: Arc::new(SystemClock),
             ids: Arc::new(TimeIds),
-            probe: fault::probe(self.env.fault.as_deref())?,
+            probe: fault_injection::probe(self.env.fault.as_deref())?,
         })
     }
 }
 
 /// Who could work in a folder, whether or not a model is chosen.
-pub(crate) struct Staffing {
+pub(crate) struct FolderAgents {
     pub(crate) catalog: Catalog,
-    pub(crate) models: Arc<dyn Models>,
+    pub(crate) models: Arc<dyn ModelResolver>,
     pub(crate) model: Option<String>,
-    pub(crate) effort: Option<Effort>,
+    pub(crate) effort: Option<ReasoningEffort>,
 }
 
 impl Setup {
     /// Who could work in a folder, as a run with these definitions would find it.
-    pub(crate) fn staffing(
+    pub(crate) fn folder_agents(
         &self,
-        permit: &PermitArgs,
+        permit: &PermissionArgs,
         definitions: &DefinitionArgs,
-        typed: File,
+        typed: SettingsFile,
         cwd: &Path,
-    ) -> Result<Staffing, Failure> {
+    ) -> Result<FolderAgents, CliError> {
         let layers = self.layers(permit, typed, None, cwd)?;
         let mut config = layers.config();
-        let access = config.access(&self.env).map_err(refused)?;
-        let _told_by_the_run = models::by_default(&mut config, &access);
-        let models = Known::new(&access.providers, cwd, &config.agents);
-        let catalog = self.found(&layers, &permit.choices(), definitions)?.catalog(&models);
-        let model = config.model.as_deref().map(|spec| access.providers.in_full(spec, cwd));
-        Ok(Staffing { catalog, models: Arc::new(models), model, effort: config.effort })
+        let access = config.access(&self.env).map_err(settings_failure)?;
+        let _told_by_the_run = models::apply_default_model(&mut config, &access);
+        let models = ConfiguredModelSet::new(&access.providers, cwd, &config.agents);
+        let catalog = self.load_catalog(&layers, &permit.choices(), definitions)?.catalog(&models);
+        let model = config.model.as_deref().map(|spec| access.providers.full_name(spec, cwd));
+        Ok(FolderAgents { catalog, models: Arc::new(models), model, effort: config.effort })
     }
 }
 
@@ -208,7 +217,7 @@ fn spool_limits(config: &Config) -> runtime::SpoolLimits {
 }
 
 /// How a run gets rid of its budget of money, which no flag takes back.
-fn way_out(args: &RunArgs, before: Option<&SessionView>) -> &'static str {
+fn budget_remedy(args: &RunArgs, before: Option<&SessionView>) -> &'static str {
     match (args.max_budget_usd, before) {
         (Some(_), _) => "limit it with --max-tokens-total instead",
         (None, Some(_)) => "go on with a model that has a price",
@@ -217,25 +226,30 @@ fn way_out(args: &RunArgs, before: Option<&SessionView>) -> &'static str {
 }
 
 /// The model, and its name in full.
-fn choose(config: &Config, args: &RunArgs, cwd: &Path, access: &Access) -> Result<(Arc<dyn Model>, String), Failure> {
+fn open_model(
+    config: &Config,
+    args: &RunArgs,
+    cwd: &Path,
+    access: &ModelAccess,
+) -> Result<(Arc<dyn Model>, String), CliError> {
     let spec = config.model.as_ref().ok_or_else(|| {
-        Failure::usage("no model is chosen").hint(
+        CliError::usage("no model is chosen").with_hint(
             "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model, such as anthropic/claude-sonnet-5-5 or \
              ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists what there is, and \
              `bosun demo` needs none",
         )
-        .lacking(Lacks::Model)
+        .with_missing_input(MissingInput::Model)
     })?;
     let model = model::open(spec, cwd, &access.providers)?;
-    let spec = access.providers.in_full(spec, cwd);
+    let spec = access.providers.full_name(spec, cwd);
     match &args.record {
-        Some(file) => Ok((Arc::new(Recorder::open(model, file).map_err(Failure::usage)?), spec)),
+        Some(file) => Ok((Arc::new(RecordingModel::open(model, file).map_err(CliError::usage)?), spec)),
         None => Ok((model, spec)),
     }
 }
 
 /// Fails when a budget of money is to be held for a model whose price nobody knows.
-fn affordable(model: &dyn Model, spec: &str, config: &Config, way_out: &str) -> Result<(), Failure> {
+fn expect_known_price(model: &dyn Model, spec: &str, config: &Config, way_out: &str) -> Result<(), CliError> {
     let way_out = if config.budget.micros.is_some() && model.facts().price.is_none() {
         way_out
     } else if config.day_budget.is_some() && model.facts().is_price_missing() {
@@ -243,18 +257,18 @@ fn affordable(model: &dyn Model, spec: &str, config: &Config, way_out: &str) -> 
     } else {
         return Ok(());
     };
-    let refusal = Failure::usage(format!("the price of {spec} is not known, so no budget in dollars can be held"));
+    let refusal = CliError::usage(format!("the price of {spec} is not known, so no budget in dollars can be held"));
     Err(match spec.split_once('/') {
-        Some((provider, name)) if !is_file(provider) => refusal.hint(format!(
+        Some((provider, name)) if !is_file_provider(provider) => refusal.with_hint(format!(
             "{way_out}, or give its price in config.toml: [providers.{provider}.models.\"{name}\"] \
              with input and output, in dollars for a million tokens"
         )),
-        Some(_) | None => refusal.hint(way_out),
+        Some(_) | None => refusal.with_hint(way_out),
     })
 }
 
 /// The folder to work in, as an absolute path.
-pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, CliError> {
     let folder = given.unwrap_or(Path::new("."));
     real_folder(folder).map_err(|error| {
         let shown = given.unwrap_or(Path::new("the working directory")).display();
@@ -262,7 +276,7 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
             io::ErrorKind::PermissionDenied => "change its permissions, or choose another folder with -C",
             _other => "choose another folder with -C",
         };
-        Failure::usage(format!("cannot work in {shown}: {error}")).hint(hint)
+        CliError::usage(format!("cannot work in {shown}: {error}")).with_hint(hint)
     })
 }
 

@@ -6,7 +6,7 @@ use config::Env;
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum TextRole {
     /// Text like any other.
     Plain,
     /// What is said with weight.
@@ -42,8 +42,8 @@ impl Style {
     }
 
     /// The text as the stream takes it.
-    pub(crate) fn paint(self, role: Role, text: &str) -> String {
-        match (self, code(role)) {
+    pub(crate) fn paint(self, role: TextRole, text: &str) -> String {
+        match (self, colour_code(role)) {
             (Style::Colour, Some(code)) if !text.is_empty() => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
             (Style::Colour | Style::Plain, _) => text.to_owned(),
         }
@@ -51,29 +51,29 @@ impl Style {
 }
 
 /// What a word says of a state, in lists of tasks, sessions, todos and checks.
-pub(crate) fn of_state(word: &str) -> Option<Role> {
+pub(crate) fn role_of_state(word: &str) -> Option<TextRole> {
     Some(match word {
-        "ok" | "done" | "completed" => Role::Good,
+        "ok" | "done" | "completed" => TextRole::Good,
         "fail" | "failed" | "blocked" | "lost" | "timed_out" | "budget_exhausted" | "damaged" | "unreadable" => {
-            Role::Bad
+            TextRole::Bad
         }
-        "warn" | "needs you" | "interrupted" | "parked" | "newer" => Role::Accent,
-        "running" | "at work" | "in_progress" => Role::Strong,
-        "idle" | "queued" | "pending" | "waits" | "cancelled" => Role::Dim,
+        "warn" | "needs you" | "interrupted" | "parked" | "newer" => TextRole::Accent,
+        "running" | "at work" | "in_progress" => TextRole::Strong,
+        "idle" | "queued" | "pending" | "waits" | "cancelled" => TextRole::Dim,
         _other => return None,
     })
 }
 
-fn code(role: Role) -> Option<&'static str> {
+fn colour_code(role: TextRole) -> Option<&'static str> {
     match role {
-        Role::Plain => None,
-        Role::Strong => Some("1"),
-        Role::Heading => Some("1;4"),
-        Role::Code => Some("36"),
-        Role::Dim => Some("2"),
-        Role::Good => Some("32"),
-        Role::Bad => Some("31"),
-        Role::Accent => Some("1;33"),
+        TextRole::Plain => None,
+        TextRole::Strong => Some("1"),
+        TextRole::Heading => Some("1;4"),
+        TextRole::Code => Some("36"),
+        TextRole::Dim => Some("2"),
+        TextRole::Good => Some("32"),
+        TextRole::Bad => Some("31"),
+        TextRole::Accent => Some("1;33"),
     }
 }
 
@@ -83,9 +83,9 @@ mod tests {
 
     #[test]
     fn text_without_colour_is_the_text() {
-        assert_eq!(Style::Plain.paint(Role::Bad, "no"), "no");
-        assert_eq!(Style::Colour.paint(Role::Plain, "no"), "no");
-        assert_eq!(Style::Colour.paint(Role::Bad, "no"), "\u{1b}[31mno\u{1b}[0m");
-        assert_eq!(Style::Colour.paint(Role::Bad, ""), "");
+        assert_eq!(Style::Plain.paint(TextRole::Bad, "no"), "no");
+        assert_eq!(Style::Colour.paint(TextRole::Plain, "no"), "no");
+        assert_eq!(Style::Colour.paint(TextRole::Bad, "no"), "\u{1b}[31mno\u{1b}[0m");
+        assert_eq!(Style::Colour.paint(TextRole::Bad, ""), "");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use protocol::At;
+use protocol::Timestamp;
 
 /// Reads a time that is not nothing.
-pub(crate) fn some(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_nonzero(text: &str) -> Result<Duration, String> {
     match config::parse_time(text)? {
         Duration::ZERO => Err("it must be longer than nothing".into()),
         time => Ok(time),
@@ -13,7 +13,7 @@ pub(crate) fn some(text: &str) -> Result<Duration, String> {
 }
 
 /// How long ago a moment was, in one short word.
-pub(crate) fn ago(then: At, now: At) -> String {
+pub(crate) fn format_age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.since(then).as_secs();
     match seconds {
         0..60 => format!("{seconds}s"),
@@ -24,15 +24,15 @@ pub(crate) fn ago(then: At, now: At) -> String {
 }
 
 /// A moment in the zone of the machine, as short as it can be told from others: the date only on another day.
-pub(crate) fn local(at: At, now: At) -> String {
-    match (store::local(at), store::local(now)) {
-        (Some(at), Some(now)) => short(&at, &now).to_owned(),
+pub(crate) fn format_local(at: Timestamp, now: Timestamp) -> String {
+    match (store::local_time(at), store::local_time(now)) {
+        (Some(at), Some(now)) => without_same_date(&at, &now).to_owned(),
         (None, _) | (_, None) => at.to_string(),
     }
 }
 
 /// What tells a moment from another, of two that begin with their dates.
-fn short<'a>(at: &'a str, now: &str) -> &'a str {
+fn without_same_date<'a>(at: &'a str, now: &str) -> &'a str {
     match (at.split_once(' '), now.split_once(' ')) {
         (Some((day, time)), Some((today, _))) if day == today => time,
         _other => at,
@@ -45,15 +45,15 @@ mod tests {
 
     #[test]
     fn a_moment_of_today_is_a_time_and_one_of_another_day_has_its_date() {
-        assert_eq!(short("2026-11-16 09:05", "2026-11-16 23:59"), "09:05");
-        assert_eq!(short("2026-11-15 09:05", "2026-11-16 00:01"), "2026-11-15 09:05");
-        let now = At(1_700_000_000_000);
-        assert_eq!(local(now, now).len(), "09:05".len());
+        assert_eq!(without_same_date("2026-11-16 09:05", "2026-11-16 23:59"), "09:05");
+        assert_eq!(without_same_date("2026-11-15 09:05", "2026-11-16 00:01"), "2026-11-15 09:05");
+        let now = Timestamp(1_700_000_000_000);
+        assert_eq!(format_local(now, now).len(), "09:05".len());
     }
 
     #[test]
     fn ago_is_short() {
-        let at = |seconds: u64| ago(At(0), At(seconds * 1000));
+        let at = |seconds: u64| format_age(Timestamp(0), Timestamp(seconds * 1000));
         assert_eq!([5, 61, 7_200, 200_000].map(at), ["5s", "1m", "2h", "2d"]);
     }
 }

@@ -1,8 +1,8 @@
 //! Settings of agents and features: layers over each other, and what comes of them.
 
-use crate::file::{Agents, Features, TooDear};
+use crate::file::{AgentSettings, ExpensiveModelSetting, FeatureSettings};
 
-/// How many times dearer than the session's an agent's model may be.
+/// How many times more expensive than the session's an agent's model may be.
 const COST_FACTOR: f64 = 4.0;
 
 /// Characters that the descriptions of all agents should not exceed.
@@ -19,60 +19,60 @@ pub struct AgentConfig {
     pub small_model: Option<String>,
     /// The model of agents that like one of another family.
     pub other_model: Option<String>,
-    /// How many times dearer than the session's an agent's model may be.
+    /// How many times more expensive than the session's an agent's model may be.
     pub cost_factor: f64,
-    /// What becomes of agents whose model is dearer.
-    pub too_dear: TooDear,
+    /// What becomes of agents whose model is more expensive.
+    pub expensive_model: ExpensiveModelSetting,
     /// Whether agents may have a model whose price is not known.
     pub allow_unpriced: bool,
     /// Characters that the descriptions of all agents should not exceed.
     pub description_limit: usize,
 }
 
-impl Agents {
+impl AgentSettings {
     /// What holds where no layer says anything, for showing.
-    pub(crate) fn built_in() -> Agents {
-        Agents {
+    pub(crate) fn built_in() -> AgentSettings {
+        AgentSettings {
             cost_factor: Some(COST_FACTOR),
-            too_dear: Some(TooDear::default()),
+            expensive_model: Some(ExpensiveModelSetting::default()),
             allow_unpriced: Some(false),
             description_limit: Some(DESCRIPTION_LIMIT),
-            ..Agents::default()
+            ..AgentSettings::default()
         }
     }
 
-    pub(crate) fn over(self, weaker: Agents) -> Agents {
-        Agents {
+    pub(crate) fn over(self, weaker: AgentSettings) -> AgentSettings {
+        AgentSettings {
             catalog: self.catalog.or(weaker.catalog),
             catalog_token_env: self.catalog_token_env.or(weaker.catalog_token_env),
             small_model: self.small_model.or(weaker.small_model),
             other_model: self.other_model.or(weaker.other_model),
             cost_factor: self.cost_factor.or(weaker.cost_factor),
-            too_dear: self.too_dear.or(weaker.too_dear),
+            expensive_model: self.expensive_model.or(weaker.expensive_model),
             allow_unpriced: self.allow_unpriced.or(weaker.allow_unpriced),
             description_limit: self.description_limit.or(weaker.description_limit),
         }
     }
 
     pub(crate) fn resolve(self) -> AgentConfig {
-        let Agents { catalog, catalog_token_env, small_model, other_model, .. } = self;
-        let Agents { cost_factor, too_dear, allow_unpriced, description_limit, .. } = self;
+        let AgentSettings { catalog, catalog_token_env, small_model, other_model, .. } = self;
+        let AgentSettings { cost_factor, expensive_model, allow_unpriced, description_limit, .. } = self;
         AgentConfig {
             catalog,
             catalog_token_env,
             small_model,
             other_model,
             cost_factor: cost_factor.unwrap_or(COST_FACTOR),
-            too_dear: too_dear.unwrap_or_default(),
+            expensive_model: expensive_model.unwrap_or_default(),
             allow_unpriced: allow_unpriced.unwrap_or_default(),
             description_limit: description_limit.unwrap_or(DESCRIPTION_LIMIT),
         }
     }
 }
 
-impl Features {
-    pub(crate) fn over(self, weaker: Features) -> Features {
-        Features {
+impl FeatureSettings {
+    pub(crate) fn over(self, weaker: FeatureSettings) -> FeatureSettings {
+        FeatureSettings {
             multi_turn: self.multi_turn.or(weaker.multi_turn),
             mcp_tasks: self.mcp_tasks.or(weaker.mcp_tasks),
             subconscious: self.subconscious.or(weaker.subconscious),
@@ -85,7 +85,7 @@ impl Features {
 
     /// What is asked for and not in this version, by key.
     pub(crate) fn absent(&self) -> Vec<&'static str> {
-        let Features {
+        let FeatureSettings {
             multi_turn: _,
             mcp_tasks,
             subconscious,

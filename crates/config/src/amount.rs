@@ -26,7 +26,7 @@ pub fn parse_usd(text: &str) -> Result<u64, String> {
 
 impl<'de> Deserialize<'de> for Usd {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Number)
+        from.deserialize_any(UsdVisitor)
     }
 }
 
@@ -36,9 +36,9 @@ impl Serialize for Usd {
     }
 }
 
-struct Number;
+struct UsdVisitor;
 
-impl Visitor<'_> for Number {
+impl Visitor<'_> for UsdVisitor {
     type Value = Usd;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,19 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use net::{Patience, Secret};
-use protocol::{Budget, Effort, ListName, PermissionMode};
+use net::{HttpTimeouts, Secret};
+use protocol::{Budget, ListName, PermissionMode, ReasoningEffort};
 
 use crate::Env;
 use crate::agents::AgentConfig;
 use crate::catalog::loose_name;
 use crate::file::{
-    Agents, Environment, Features, File, Limits, Lists, Network, Output, Permissions, Retention, Spending, Workspace,
+    AgentSettings, BudgetSettings, EnvironmentSettings, FeatureSettings, LimitSettings, ListSettings, NetworkSettings,
+    OutputSettings, PermissionSettings, RetentionSettings, SettingsFile, WorkspaceSettings,
 };
-use crate::permissions::Mode;
-use crate::provider::{self, Access, ProviderFile, Sources};
+use crate::permissions::PermissionModeSetting;
+use crate::provider::{self, ModelAccess, ProviderFile, ProviderSources};
 use crate::read::ConfigError;
-use crate::time::Time;
+use crate::time::DurationSetting;
 
 /// Days after its last event that a session is kept.
 const RETENTION_DAYS: u32 = 90;
@@ -44,7 +45,7 @@ pub struct Config {
     /// The model to ask, if any layer names one.
     pub model: Option<String>,
     /// How hard the model should think, if any layer says so.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// What a session may spend unless it is told otherwise.
     pub budget: Budget,
     /// What all sessions together may spend in a day, in millionths of a US dollar.
@@ -52,7 +53,7 @@ pub struct Config {
     /// Most turns of one run, if any layer limits them.
     pub max_turns: Option<u32>,
     /// How many agents there may be.
-    pub limits: kernel::Limits,
+    pub limits: kernel::SessionLimits,
     /// How long a task may be silent before it is called stalled.
     pub stall_after: Duration,
     /// How long a task may be silent before it is given up.
@@ -83,16 +84,16 @@ pub struct Config {
     pub mode: PermissionMode,
     providers: BTreeMap<String, ProviderFile>,
     /// The providers whose address stands above what the environment says.
-    pub(crate) placed: BTreeSet<String>,
-    patience: Patience,
+    pub(crate) pinned_providers: BTreeSet<String>,
+    timeouts: HttpTimeouts,
     /// What each layer says of variables, strongest first.
-    pub(crate) environment: Vec<Environment>,
+    pub(crate) environment: Vec<EnvironmentSettings>,
 }
 
 impl Config {
     /// The way to every model, from here and from the environment.
-    pub fn access(&self, env: &Env) -> Result<Access, ConfigError> {
-        provider::open(self.sources(), self.patience, env).map_err(ConfigError::Environment)
+    pub fn access(&self, env: &Env) -> Result<ModelAccess, ConfigError> {
+        provider::open_access(self.sources(), self.timeouts, env).map_err(ConfigError::Environment)
     }
 
     /// What the environment holds that must not be written anywhere; known even when some provider cannot be asked.
@@ -100,20 +101,20 @@ impl Config {
         provider::secrets(self.sources(), env)
     }
 
-    fn sources(&self) -> Sources<'_> {
-        Sources {
+    fn sources(&self) -> ProviderSources<'_> {
+        ProviderSources {
             file: &self.providers,
-            placed: &self.placed,
+            pinned_providers: &self.pinned_providers,
             environment: &self.environment,
             token: self.agents.catalog_token_env.as_deref(),
         }
     }
 }
 
-impl File {
+impl SettingsFile {
     /// This layer over a weaker one: of two values the stronger counts, and lists are joined.
-    pub fn over(self, weaker: File) -> File {
-        let File {
+    pub fn over(self, weaker: SettingsFile) -> SettingsFile {
+        let SettingsFile {
             model,
             effort,
             max_turns,
@@ -131,23 +132,23 @@ impl File {
             environment,
             managed,
         } = self;
-        File {
+        SettingsFile {
             model: model.or(weaker.model),
             effort: effort.or(weaker.effort),
             max_turns: max_turns.or(weaker.max_turns),
-            budget: Spending {
+            budget: BudgetSettings {
                 usd: budget.usd.or(weaker.budget.usd),
                 tokens: budget.tokens.or(weaker.budget.tokens),
                 // No layer lifts the limit of another.
                 day_usd: [budget.day_usd, weaker.budget.day_usd].into_iter().flatten().min_by_key(|usd| usd.0),
             },
-            network: Network {
+            network: NetworkSettings {
                 connect_timeout: network.connect_timeout.or(weaker.network.connect_timeout),
                 first_byte_timeout: network.first_byte_timeout.or(weaker.network.first_byte_timeout),
                 idle_timeout: network.idle_timeout.or(weaker.network.idle_timeout),
             },
             providers: joined(providers, weaker.providers),
-            limits: Limits {
+            limits: LimitSettings {
                 live: limits.live.or(weaker.limits.live),
                 depth: limits.depth.or(weaker.limits.depth),
                 total: limits.total.or(weaker.limits.total),
@@ -163,24 +164,24 @@ impl File {
             },
             agents: agents.over(weaker.agents),
             features: features.over(weaker.features),
-            retention: Retention {
+            retention: RetentionSettings {
                 days: retention.days.or(weaker.retention.days),
                 trash_days: retention.trash_days.or(weaker.retention.trash_days),
             },
-            output: Output {
+            output: OutputSettings {
                 command_bytes: output.command_bytes.or(weaker.output.command_bytes),
                 session_bytes: output.session_bytes.or(weaker.output.session_bytes),
                 min_free_bytes: output.min_free_bytes.or(weaker.output.min_free_bytes),
             },
-            lists: Lists { chosen: lists.chosen.or(weaker.lists.chosen) },
-            permissions: Permissions {
+            lists: ListSettings { chosen: lists.chosen.or(weaker.lists.chosen) },
+            permissions: PermissionSettings {
                 mode: permissions.mode.or(weaker.permissions.mode),
                 allow: both(permissions.allow, weaker.permissions.allow),
                 ask: both(permissions.ask, weaker.permissions.ask),
                 deny: both(permissions.deny, weaker.permissions.deny),
             },
-            workspace: Workspace { add_dirs: both(workspace.add_dirs, weaker.workspace.add_dirs) },
-            environment: Environment {
+            workspace: WorkspaceSettings { add_dirs: both(workspace.add_dirs, weaker.workspace.add_dirs) },
+            environment: EnvironmentSettings {
                 hide: both(environment.hide, weaker.environment.hide),
                 pass: both(environment.pass, weaker.environment.pass),
                 set: weaker.environment.set.into_iter().chain(environment.set).collect(),
@@ -192,7 +193,7 @@ impl File {
     /// The settings, with what no layer says filled in. Folders, what is forbidden, and which layer hides or passes a
     /// variable need the layer they came from: `Layers` has them.
     pub fn resolve(self) -> Config {
-        let File {
+        let SettingsFile {
             model,
             effort,
             max_turns,
@@ -210,20 +211,20 @@ impl File {
             environment,
             managed: _,
         } = self;
-        let (usual, patience) = (kernel::Limits::default(), Patience::default());
+        let (usual, patience) = (kernel::SessionLimits::default(), HttpTimeouts::default());
         Config {
             model,
             effort,
             max_turns,
             budget: Budget { tokens: budget.tokens.map(u64::from), micros: budget.usd.map(|usd| usd.0) },
             day_budget: budget.day_usd.map(|usd| usd.0),
-            limits: kernel::Limits {
+            limits: kernel::SessionLimits {
                 live: limits.live.unwrap_or(usual.live),
                 depth: limits.depth.unwrap_or(usual.depth),
                 total: limits.total.unwrap_or(usual.total),
                 rate: limits.spawns_per_minute.unwrap_or(usual.rate),
                 of_type: limits.per_type.into_iter().map(|(name, most)| (loose_name(&name), most.get())).collect(),
-                continues: limits.continues.unwrap_or(usual.continues),
+                max_continues: limits.continues.unwrap_or(usual.max_continues),
                 autopilot_turns: limits.autopilot_turns.unwrap_or(usual.autopilot_turns),
                 result_window: limits.result_window_ms.map_or(usual.result_window, Duration::from_millis),
                 grace: limits.grace_secs.map_or(usual.grace, Duration::from_secs),
@@ -244,54 +245,57 @@ impl File {
             list: lists.chosen.unwrap_or_default(),
             mode: permissions.mode.map_or(PermissionMode::default(), |mode| mode.0),
             providers,
-            placed: BTreeSet::new(),
-            patience: Patience {
+            pinned_providers: BTreeSet::new(),
+            timeouts: HttpTimeouts {
                 connect: network.connect_timeout.map_or(patience.connect, |time| time.0),
                 first_byte: network.first_byte_timeout.map_or(patience.first_byte, |time| time.0),
                 idle: network.idle_timeout.map_or(patience.idle, |time| time.0),
             },
-            environment: Vec::from_iter((environment != Environment::default()).then_some(environment)),
+            environment: Vec::from_iter((environment != EnvironmentSettings::default()).then_some(environment)),
         }
     }
 
     /// What holds where no layer says anything, for showing.
-    pub(crate) fn built_in() -> File {
-        let (usual, patience) = (kernel::Limits::default(), Patience::default());
-        File {
-            network: Network {
-                connect_timeout: Some(Time(patience.connect)),
-                first_byte_timeout: Some(Time(patience.first_byte)),
-                idle_timeout: Some(Time(patience.idle)),
+    pub(crate) fn built_in() -> SettingsFile {
+        let (usual, patience) = (kernel::SessionLimits::default(), HttpTimeouts::default());
+        SettingsFile {
+            network: NetworkSettings {
+                connect_timeout: Some(DurationSetting(patience.connect)),
+                first_byte_timeout: Some(DurationSetting(patience.first_byte)),
+                idle_timeout: Some(DurationSetting(patience.idle)),
             },
-            limits: Limits {
+            limits: LimitSettings {
                 live: Some(usual.live),
                 depth: Some(usual.depth),
                 total: Some(usual.total),
                 spawns_per_minute: Some(usual.rate),
-                continues: Some(usual.continues),
+                continues: Some(usual.max_continues),
                 autopilot_turns: Some(usual.autopilot_turns),
                 result_window_ms: u64::try_from(usual.result_window.as_millis()).ok(),
                 grace_secs: Some(usual.grace.as_secs()),
                 stall_secs: NonZeroU64::new(STALL_SECS),
                 abort_secs: NonZeroU64::new(ABORT_SECS),
-                ..Limits::default()
+                ..LimitSettings::default()
             },
-            agents: Agents::built_in(),
-            features: Features {
+            agents: AgentSettings::built_in(),
+            features: FeatureSettings {
                 multi_turn: Some(true),
                 prompt_suggestions: Some(false),
                 parallelism_prompts: Some(false),
-                ..Features::default()
+                ..FeatureSettings::default()
             },
-            retention: Retention { days: Some(RETENTION_DAYS), trash_days: Some(TRASH_DAYS) },
-            output: Output {
+            retention: RetentionSettings { days: Some(RETENTION_DAYS), trash_days: Some(TRASH_DAYS) },
+            output: OutputSettings {
                 command_bytes: Some(COMMAND_BYTES),
                 session_bytes: Some(SESSION_BYTES),
                 min_free_bytes: Some(MIN_FREE_BYTES),
             },
-            lists: Lists { chosen: Some(ListName::Session) },
-            permissions: Permissions { mode: Some(Mode(PermissionMode::default())), ..Permissions::default() },
-            ..File::default()
+            lists: ListSettings { chosen: Some(ListName::Session) },
+            permissions: PermissionSettings {
+                mode: Some(PermissionModeSetting(PermissionMode::default())),
+                ..PermissionSettings::default()
+            },
+            ..SettingsFile::default()
         }
     }
 }
@@ -318,8 +322,8 @@ mod tests {
 
     use super::*;
 
-    fn parse(text: &str) -> File {
-        File::parse(text, Path::new("config.toml")).unwrap()
+    fn parse(text: &str) -> SettingsFile {
+        SettingsFile::parse(text, Path::new("config.toml")).unwrap()
     }
 
     #[test]
@@ -338,6 +342,6 @@ mod tests {
 
     #[test]
     fn what_is_shown_as_built_in_is_what_holds() {
-        assert_eq!(File::built_in().resolve(), File::default().resolve());
+        assert_eq!(SettingsFile::built_in().resolve(), SettingsFile::default().resolve());
     }
 }

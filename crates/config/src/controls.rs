@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::gather::MANAGED_FILE;
-use crate::layers::Layers;
+use crate::layers::SettingsLayers;
 use crate::project::settings_of_claude;
 
 /// From the top of a project, or of another folder of the workspace.
@@ -40,10 +40,10 @@ const OF_USER: [&str; 14] = [
 const TOKEN_FILES: &str = "token-files";
 
 /// Most bytes of that file.
-const MOST: u64 = 1 << 20;
+const MAX_TOKEN_LIST_BYTES: u64 = 1 << 20;
 
 /// Everything that controls Bosun for a session that works in these folders, sorted.
-pub fn all_controls(home: &Path, user: Option<&Path>, layers: &Layers, folders: &[&Path]) -> Vec<PathBuf> {
+pub fn all_controls(home: &Path, user: Option<&Path>, layers: &SettingsLayers, folders: &[&Path]) -> Vec<PathBuf> {
     let mut controls = vec![home.canonicalize().unwrap_or_else(|_unreadable| home.to_owned()), MANAGED_FILE.into()];
     controls.extend(layers.files().filter_map(|file| file.canonicalize().ok()));
     controls.extend(folders.iter().flat_map(|folder| controls_of_folder(folder)));
@@ -81,7 +81,7 @@ pub fn remember_token_file(home: &Path, file: &Path) -> io::Result<()> {
 }
 
 fn token_files(home: &Path) -> Vec<PathBuf> {
-    let bytes = host::read_plain(&home.join(TOKEN_FILES), MOST).ok().flatten().unwrap_or_default();
+    let bytes = host::read_plain(&home.join(TOKEN_FILES), MAX_TOKEN_LIST_BYTES).ok().flatten().unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| PathBuf::from(std::ffi::OsStr::from_bytes(line))).collect()
 }

@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 use protocol::RuleEffect;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
-use crate::file::File;
+use crate::file::SettingsFile;
 use crate::permissions::RuleLine;
-use crate::read::{ConfigError, MOST};
-use crate::values::{flat, key_of};
+use crate::read::{ConfigError, MAX_SETTINGS_BYTES};
+use crate::values::{flatten, key_of};
 
 /// What became of a rule that was to be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Added {
+pub enum RuleAddition {
     /// It was written.
     Written,
     /// It stood there.
-    Known,
+    AlreadyPresent,
 }
 
 /// One thing that is added to a file of settings, below its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum SettingsEntry {
     /// A text at the end of a list.
     Listed(String),
     /// The text that a key has; one that is there is not replaced.
@@ -32,39 +32,39 @@ pub(crate) enum Entry {
 }
 
 /// Where an entry goes, such as `permissions` and `allow`.
-pub(crate) type Keys = Vec<String>;
+pub(crate) type KeyPath = Vec<String>;
 
 /// Adds a rule to a file, which is made with its folder if it is missing. Whoever calls this keeps other writers away.
-pub fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<Added, ConfigError> {
+pub fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<RuleAddition, ConfigError> {
     // A file that cannot be read as settings is not made worse.
-    let permissions = File::parse(&text(path)?, path)?.permissions;
+    let permissions = SettingsFile::parse(&text(path)?, path)?.permissions;
     let list = match effect {
         RuleEffect::Allow => permissions.allow,
         RuleEffect::Ask => permissions.ask,
         RuleEffect::Deny => permissions.deny,
     };
     if list.contains(rule) {
-        return Ok(Added::Known);
+        return Ok(RuleAddition::AlreadyPresent);
     }
-    let keys = vec!["permissions".into(), effect.word().into()];
-    add_entries(path, &[(keys, Entry::Listed(rule.text().into()))])?;
-    Ok(Added::Written)
+    let keys = vec!["permissions".into(), effect.as_str().into()];
+    add_entries(path, &[(keys, SettingsEntry::Listed(rule.text().into()))])?;
+    Ok(RuleAddition::Written)
 }
 
 /// Writes the model that is asked by default to a file in the same way, unless one stands there.
 pub fn add_model(path: &Path, spec: &str) -> Result<(), ConfigError> {
-    add_entries(path, &[(vec!["model".into()], Entry::Text(spec.into()))])
+    add_entries(path, &[(vec!["model".into()], SettingsEntry::Text(spec.into()))])
 }
 
 /// Adds entries to a file in the same way, all of them or none.
-pub(crate) fn add_entries(path: &Path, entries: &[(Keys, Entry)]) -> Result<(), ConfigError> {
+pub(crate) fn add_entries(path: &Path, entries: &[(KeyPath, SettingsEntry)]) -> Result<(), ConfigError> {
     let before = text(path)?;
-    File::parse(&before, path)?;
-    let by_hand = |keys: &Keys| invalid(path, format!("cannot be added to; write it by hand: {}", keys.join(".")));
+    SettingsFile::parse(&before, path)?;
+    let by_hand = |keys: &KeyPath| invalid(path, format!("cannot be added to; write it by hand: {}", keys.join(".")));
     let after = with_entries(&before, entries).map_err(by_hand)?;
-    let read = flat(&File::parse(&after, path)?);
+    let read = flatten(&SettingsFile::parse(&after, path)?);
     // Where a table is written in a form that cannot take it, the text would be lost without a word.
-    let is_lost = |(keys, _): &&(Keys, Entry)| !read.iter().any(|(key, _)| *key == key_of(keys));
+    let is_lost = |(keys, _): &&(KeyPath, SettingsEntry)| !read.iter().any(|(key, _)| *key == key_of(keys));
     if let Some((keys, _)) = entries.iter().find(is_lost) {
         return Err(by_hand(keys));
     }
@@ -72,12 +72,13 @@ pub(crate) fn add_entries(path: &Path, entries: &[(Keys, Entry)]) -> Result<(), 
 }
 
 pub(crate) fn text(path: &Path) -> Result<String, ConfigError> {
-    let bytes = host::read_plain(path, MOST).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    let bytes = host::read_plain(path, MAX_SETTINGS_BYTES)
+        .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     String::from_utf8(bytes.unwrap_or_default()).map_err(|_binary| invalid(path, "it is not UTF-8 text".into()))
 }
 
 /// The text with the entries; the keys of the first that has no place in it.
-fn with_entries<'a>(before: &str, entries: &'a [(Keys, Entry)]) -> Result<String, &'a Keys> {
+fn with_entries<'a>(before: &str, entries: &'a [(KeyPath, SettingsEntry)]) -> Result<String, &'a KeyPath> {
     let first = entries.first().map(|(keys, _)| keys);
     let parsed: Result<DocumentMut, _> = before.parse();
     let mut document = match (parsed, first) {
@@ -95,19 +96,19 @@ fn with_entries<'a>(before: &str, entries: &'a [(Keys, Entry)]) -> Result<String
     Ok(if returns { after.replace("\r\n", "\n").replace('\n', "\r\n") } else { after })
 }
 
-fn put(root: &mut dyn TableLike, keys: &[String], entry: &Entry) -> Option<()> {
+fn put(root: &mut dyn TableLike, keys: &[String], entry: &SettingsEntry) -> Option<()> {
     let (last, above) = keys.split_last()?;
     let mut table = root;
     for key in above {
         table = table.entry(key).or_insert_with(new_table).as_table_like_mut()?;
     }
     match entry {
-        Entry::Listed(text) => {
+        SettingsEntry::Listed(text) => {
             let list = table.entry(last).or_insert_with(|| Item::Value(Value::Array(Array::new())));
             push(list.as_array_mut()?, text);
         }
-        Entry::Text(_) if table.contains_key(last) => return None,
-        Entry::Text(text) => drop(table.insert(last, Item::Value(Value::from(text.as_str())))),
+        SettingsEntry::Text(_) if table.contains_key(last) => return None,
+        SettingsEntry::Text(text) => drop(table.insert(last, Item::Value(Value::from(text.as_str())))),
     }
     Some(())
 }
@@ -170,7 +171,7 @@ mod tests {
 
     fn add(before: &str, text: &str) -> String {
         let keys = vec!["permissions".into(), "allow".into()];
-        with_entries(before, &[(keys, Entry::Listed(rule(text).text().into()))]).unwrap()
+        with_entries(before, &[(keys, SettingsEntry::Listed(rule(text).text().into()))]).unwrap()
     }
 
     #[test]
@@ -190,18 +191,18 @@ mod tests {
         let path = folder.path().join("config.toml");
         fs::write(&path, "# mine\n[limits]\nlive = 3\n").unwrap();
         add_model(&path, "ollama/qwen3:8b").unwrap();
-        assert_eq!(File::read(&path).unwrap().model.as_deref(), Some("ollama/qwen3:8b"));
+        assert_eq!(SettingsFile::read(&path).unwrap().model.as_deref(), Some("ollama/qwen3:8b"));
         assert!(fs::read_to_string(&path).unwrap().contains("# mine"));
         assert!(add_model(&path, "other/one").is_err());
-        assert_eq!(File::read(&path).unwrap().model.as_deref(), Some("ollama/qwen3:8b"));
+        assert_eq!(SettingsFile::read(&path).unwrap().model.as_deref(), Some("ollama/qwen3:8b"));
     }
 
     #[test]
     fn a_file_is_made_for_its_user_alone_and_a_rule_is_added_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("projects/x/config.toml");
-        assert_eq!(add_rule(&path, RuleEffect::Deny, &rule("shell(rm *)")).unwrap(), Added::Written);
-        assert_eq!(add_rule(&path, RuleEffect::Deny, &rule("shell(rm *)")).unwrap(), Added::Known);
+        assert_eq!(add_rule(&path, RuleEffect::Deny, &rule("shell(rm *)")).unwrap(), RuleAddition::Written);
+        assert_eq!(add_rule(&path, RuleEffect::Deny, &rule("shell(rm *)")).unwrap(), RuleAddition::AlreadyPresent);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         assert_eq!(fs::read_to_string(&path).unwrap(), "[permissions]\ndeny = [\"shell(rm *)\"]\n");

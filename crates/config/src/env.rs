@@ -10,15 +10,15 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
-use net::{Route, Secret};
+use net::{NetworkRoute, Secret};
 
-use crate::file::{File, Limits};
+use crate::file::{LimitSettings, SettingsFile};
 use crate::import::Product;
-use crate::layers::Layer;
-use crate::origin::Origin;
+use crate::layers::SettingsLayer;
+use crate::origin::SettingOrigin;
 use crate::provider::{self, ProviderFile};
 use crate::read::ConfigError;
-use crate::variables::Hidden;
+use crate::variables::HiddenVariables;
 
 /// Where Bosun keeps its sessions; `~/.bosun` when unset.
 const HOME: &str = "BOSUN_HOME";
@@ -56,7 +56,7 @@ pub(crate) const OPENAI_URL: &str = "OPENAI_BASE_URL";
 /// Where the provider `ollama` is, in the form that Ollama itself reads.
 pub(crate) const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
-/// What clients of a door on a port must show first.
+/// What clients of an adapter on a port must show first.
 const CONNECTION_TOKEN: &str = "COPILOT_CONNECTION_TOKEN";
 
 /// Where the model of a Copilot SDK's session is, if the client says nothing.
@@ -116,14 +116,14 @@ pub struct Env {
     pub log: Option<String>,
     /// Where the process kills itself.
     pub fault: Option<String>,
-    vars: Vars,
+    vars: EnvVariables,
 }
 
 /// All variables. Their values are not for showing.
 #[derive(Clone, Default)]
-struct Vars(Vec<(OsString, OsString)>);
+struct EnvVariables(Vec<(OsString, OsString)>);
 
-impl fmt::Debug for Vars {
+impl fmt::Debug for EnvVariables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} variables", self.0.len())
     }
@@ -136,21 +136,22 @@ impl Env {
     }
 
     /// The settings among the variables, as layers.
-    pub(crate) fn layers(&self) -> Result<Vec<Layer>, ConfigError> {
+    pub(crate) fn layers(&self) -> Result<Vec<SettingsLayer>, ConfigError> {
         let live = self.number(MAX_CONCURRENT, 1)?;
         let depth = self.number(MAX_DEPTH, 0)?;
         let limits = [
-            (MAX_CONCURRENT, Limits { live, ..Limits::default() }),
-            (MAX_DEPTH, Limits { depth, ..Limits::default() }),
+            (MAX_CONCURRENT, LimitSettings { live, ..LimitSettings::default() }),
+            (MAX_DEPTH, LimitSettings { depth, ..LimitSettings::default() }),
         ];
-        let limits = limits.into_iter().map(|(name, limits)| (name, File { limits, ..File::default() }));
-        let model = File { model: self.model.clone(), ..File::default() };
-        let moved = provider::moved(self).map(|(variable, name, url)| {
+        let limits =
+            limits.into_iter().map(|(name, limits)| (name, SettingsFile { limits, ..SettingsFile::default() }));
+        let model = SettingsFile { model: self.model.clone(), ..SettingsFile::default() };
+        let moved = provider::relocated(self).map(|(variable, name, url)| {
             let moved = ProviderFile { base_url: Some(url), ..ProviderFile::default() };
-            (variable, File { providers: [(name.to_owned(), moved)].into(), ..File::default() })
+            (variable, SettingsFile { providers: [(name.to_owned(), moved)].into(), ..SettingsFile::default() })
         });
         let all = std::iter::once((MODEL, model)).chain(limits).chain(moved);
-        Ok(all.map(|(variable, file)| Layer { origin: Origin::Variable(variable), file }).collect())
+        Ok(all.map(|(variable, file)| SettingsLayer { origin: SettingOrigin::Variable(variable), file }).collect())
     }
 
     /// The number in a variable, which is no less than `least`.
@@ -162,10 +163,10 @@ impl Env {
     }
 
     /// The proxies and certificates that the usual variables name; of two spellings the lower-case one counts.
-    pub fn route(&self) -> Route {
+    pub fn route(&self) -> NetworkRoute {
         let either = |lower: &str, upper: &str| self.text(lower).or_else(|| self.text(upper));
         let all = || either("all_proxy", "ALL_PROXY");
-        Route {
+        NetworkRoute {
             http_proxy: either("http_proxy", "HTTP_PROXY").or_else(all),
             https_proxy: either("https_proxy", "HTTPS_PROXY").or_else(all),
             no_proxy: either("no_proxy", "NO_PROXY"),
@@ -205,7 +206,7 @@ impl Env {
         self.vars.0.push((variable.into(), key.into()));
     }
 
-    /// What clients of a door on a port must show first.
+    /// What clients of an adapter on a port must show first.
     pub fn connection_token(&self) -> Option<String> {
         self.text(CONNECTION_TOKEN)
     }
@@ -245,8 +246,8 @@ impl Env {
     }
 
     /// What started programs get: everything but what is hidden, with what settings set.
-    pub(crate) fn for_programs(&self, hidden: &Hidden<'_>) -> Vec<(OsString, OsString)> {
-        let set = hidden.set();
+    pub(crate) fn for_programs(&self, hidden: &HiddenVariables<'_>) -> Vec<(OsString, OsString)> {
+        let set = hidden.assignments();
         let stays = |name: &OsString| {
             let name = name.to_string_lossy();
             !hidden.hides(&name) && !set.contains_key(name.as_ref())
@@ -256,13 +257,13 @@ impl Env {
     }
 
     /// What must never be written anywhere.
-    pub(crate) fn secrets(&self, hidden: &Hidden<'_>) -> Vec<Secret> {
+    pub(crate) fn secrets(&self, hidden: &HiddenVariables<'_>) -> Vec<Secret> {
         let names = self.vars.0.iter().map(|(name, _)| name.to_string_lossy());
         names.filter(|name| hidden.is_secret(name)).filter_map(|name| self.key(&name)).collect()
     }
 }
 
-impl Vars {
+impl EnvVariables {
     fn get(&self, name: &str) -> Option<OsString> {
         self.0.iter().find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.clone())
     }
@@ -274,7 +275,7 @@ impl Vars {
 
 impl From<Vec<(OsString, OsString)>> for Env {
     fn from(vars: Vec<(OsString, OsString)>) -> Env {
-        let vars = Vars(vars);
+        let vars = EnvVariables(vars);
         let path = |name| vars.get(name).map(PathBuf::from);
         let user = path("HOME");
         Env {
@@ -299,7 +300,7 @@ impl Env {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::Environment;
+    use crate::file::EnvironmentSettings;
 
     #[test]
     fn the_home_is_bosun_s_own_or_below_the_user_s() {
@@ -326,7 +327,7 @@ mod tests {
             ("CLAUDE_CODE_OAUTH_TOKEN", "6"),
             ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "7"),
         ]);
-        let hidden = Hidden { keys: &Env::keys(BTreeSet::new()), settings: &[] };
+        let hidden = HiddenVariables { keys: &Env::keys(BTreeSet::new()), settings: &[] };
         let names: Vec<_> = env.for_programs(&hidden).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]);
     }
@@ -334,14 +335,15 @@ mod tests {
     #[test]
     fn started_programs_get_what_settings_set_whatever_the_environment_says() {
         let env = Env::of(&[("NODE_ENV", "production"), ("PATH", "/bin")]);
-        let layer = |value: &str| Environment {
+        let layer = |value: &str| EnvironmentSettings {
             set: [("NODE_ENV".to_owned(), value.to_owned())].into(),
-            ..Environment::default()
+            ..EnvironmentSettings::default()
         };
-        let got = |settings: &[Environment]| env.for_programs(&Hidden { keys: &BTreeSet::new(), settings });
+        let got =
+            |settings: &[EnvironmentSettings]| env.for_programs(&HiddenVariables { keys: &BTreeSet::new(), settings });
         let path: (OsString, OsString) = ("PATH".into(), "/bin".into());
         assert_eq!(got(&[layer("test"), layer("weaker")]), [path.clone(), ("NODE_ENV".into(), "test".into())]);
-        let hides: File = toml::from_str("[environment]\nhide = ['NODE_*']").unwrap();
+        let hides: SettingsFile = toml::from_str("[environment]\nhide = ['NODE_*']").unwrap();
         assert_eq!(got(&[hides.environment, layer("weaker")]), [path]);
     }
 
@@ -360,9 +362,9 @@ mod tests {
             ("HTTPS_PROXY", "http://proxy"),
         ]);
         assert_eq!(env.fault.as_deref(), Some("before-commit:1"));
-        let file: File = toml::from_str("[environment]\nhide = ['*_TOKEN']\npass = ['MAPS_API_KEY']").unwrap();
+        let file: SettingsFile = toml::from_str("[environment]\nhide = ['*_TOKEN']\npass = ['MAPS_API_KEY']").unwrap();
         let keys = Env::keys(BTreeSet::from(["GATEWAY_KEY".to_owned()]));
-        let hidden = Hidden { keys: &keys, settings: &[file.environment] };
+        let hidden = HiddenVariables { keys: &keys, settings: &[file.environment] };
         let names: Vec<_> = env.for_programs(&hidden).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["PATH", "MAPS_API_KEY", "HTTPS_PROXY"]);
         let secrets = env.secrets(&hidden);
@@ -391,6 +393,6 @@ mod tests {
             (route.no_proxy.as_deref(), route.ca_file, route.ca_dir),
             (Some("internal"), Some("/ca.pem".into()), None)
         );
-        assert_eq!(Env::of(&[("http_proxy", "")]).route(), Route::default());
+        assert_eq!(Env::of(&[("http_proxy", "")]).route(), NetworkRoute::default());
     }
 }

@@ -4,70 +4,70 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use protocol::{Effort, ListName};
+use protocol::{ListName, ReasoningEffort};
 use serde::{Deserialize, Serialize};
 
 use crate::amount::Usd;
-use crate::permissions::{Mode, RuleLine};
+use crate::permissions::{PermissionModeSetting, RuleLine};
 use crate::provider::ProviderFile;
-use crate::time::Time;
-use crate::variables::NamePattern;
+use crate::time::DurationSetting;
+use crate::variables::VariablePattern;
 
 /// Settings as a layer gives them: all may be absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct File {
+pub struct SettingsFile {
     /// The model to ask.
     pub model: Option<String>,
     /// How hard the model should think.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// Most turns of one run.
     #[serde(alias = "max_turns")]
     pub max_turns: Option<u32>,
     /// What a session may spend.
     #[serde(default)]
-    pub budget: Spending,
+    pub budget: BudgetSettings,
     /// How long providers are waited for.
     #[serde(default)]
-    pub network: Network,
+    pub network: NetworkSettings,
     /// Where models are asked, by name.
     #[serde(default)]
     pub providers: BTreeMap<String, ProviderFile>,
     /// How many agents there may be.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: LimitSettings,
     /// Where agents come from, and which models they get.
     #[serde(default)]
-    pub agents: Agents,
+    pub agents: AgentSettings,
     /// What is switched on.
     #[serde(default)]
-    pub features: Features,
+    pub features: FeatureSettings,
     /// How long things are kept.
     #[serde(default)]
-    pub retention: Retention,
+    pub retention: RetentionSettings,
     /// How much output is kept.
     #[serde(default)]
-    pub output: Output,
+    pub output: OutputSettings,
     /// Which list agents share.
     #[serde(default)]
-    pub lists: Lists,
+    pub lists: ListSettings,
     /// What tool calls may do.
     #[serde(default)]
-    pub permissions: Permissions,
+    pub permissions: PermissionSettings,
     /// Where they may do it.
     #[serde(default)]
-    pub workspace: Workspace,
+    pub workspace: WorkspaceSettings,
     /// What started programs get of the environment.
     #[serde(default)]
-    pub environment: Environment,
+    pub environment: EnvironmentSettings,
     /// What whoever manages the machine forbids; only their own files may say it.
-    pub managed: Option<Managed>,
+    pub managed: Option<ManagedRestrictions>,
 }
 
 /// What a session may spend.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Spending {
+pub struct BudgetSettings {
     /// Most US dollars.
     pub usd: Option<Usd>,
     /// Most tokens of every kind.
@@ -80,22 +80,22 @@ pub struct Spending {
 /// How long providers are waited for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Network {
+pub struct NetworkSettings {
     /// For a connection.
     #[serde(alias = "connect_timeout")]
-    pub connect_timeout: Option<Time>,
+    pub connect_timeout: Option<DurationSetting>,
     /// For the first byte of an answer.
     #[serde(alias = "first_byte_timeout")]
-    pub first_byte_timeout: Option<Time>,
+    pub first_byte_timeout: Option<DurationSetting>,
     /// For each further byte.
     #[serde(alias = "idle_timeout")]
-    pub idle_timeout: Option<Time>,
+    pub idle_timeout: Option<DurationSetting>,
 }
 
 /// How many agents a session may have.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Limits {
+pub struct LimitSettings {
     /// Agents that run at once.
     pub live: Option<u32>,
     /// How deep agents may be nested.
@@ -133,7 +133,7 @@ pub struct Limits {
 /// Where agents come from, and which models they get.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Agents {
+pub struct AgentSettings {
     /// The address of a remote catalogue.
     pub catalog: Option<String>,
     /// The variable with the token that the catalogue knows the user by.
@@ -145,12 +145,12 @@ pub struct Agents {
     /// The model of agents that like one of another family.
     #[serde(alias = "other_model")]
     pub other_model: Option<String>,
-    /// How many times dearer than the session's an agent's model may be.
+    /// How many times more expensive than the session's an agent's model may be.
     #[serde(alias = "cost_factor")]
     pub cost_factor: Option<f64>,
-    /// What becomes of agents whose model is dearer.
-    #[serde(alias = "too_dear")]
-    pub too_dear: Option<TooDear>,
+    /// What becomes of agents whose model is more expensive.
+    #[serde(alias = "expensive_model")]
+    pub expensive_model: Option<ExpensiveModelSetting>,
     /// Whether agents may have a model whose price is not known.
     #[serde(alias = "allow_unpriced")]
     pub allow_unpriced: Option<bool>,
@@ -159,10 +159,10 @@ pub struct Agents {
     pub description_limit: Option<usize>,
 }
 
-/// What becomes of an agent whose model is too dear.
+/// What becomes of an agent whose model is too expensive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TooDear {
+pub enum ExpensiveModelSetting {
     /// It is not started.
     #[default]
     Refuse,
@@ -173,7 +173,7 @@ pub enum TooDear {
 /// What is switched on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Features {
+pub struct FeatureSettings {
     /// Agents rest when they are done, and a message wakes them.
     #[serde(alias = "multi_turn")]
     pub multi_turn: Option<bool>,
@@ -197,7 +197,7 @@ pub struct Features {
 /// How long things are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Retention {
+pub struct RetentionSettings {
     /// Days after its last event that `bosun gc` keeps a session.
     pub days: Option<u32>,
     /// Days that `bosun gc` leaves a checkout in the trash.
@@ -207,7 +207,7 @@ pub struct Retention {
 /// Which list agents share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Lists {
+pub struct ListSettings {
     /// `session`, `project`, or `team:` and a name.
     #[serde(rename = "use")]
     pub chosen: Option<ListName>,
@@ -216,7 +216,7 @@ pub struct Lists {
 /// How much output is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Output {
+pub struct OutputSettings {
     /// Bytes of one background command's output that are kept on disk.
     #[serde(alias = "command_bytes")]
     pub command_bytes: Option<u64>,
@@ -231,9 +231,9 @@ pub struct Output {
 /// What tool calls may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Permissions {
+pub struct PermissionSettings {
     /// What becomes of calls that no rule speaks of.
-    pub mode: Option<Mode>,
+    pub mode: Option<PermissionModeSetting>,
     /// Calls that may run.
     #[serde(default)]
     pub allow: Vec<RuleLine>,
@@ -248,7 +248,7 @@ pub struct Permissions {
 /// Where tool calls may do something.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Workspace {
+pub struct WorkspaceSettings {
     /// More folders that file tools may reach.
     #[serde(default, alias = "add_dirs")]
     pub add_dirs: Vec<PathBuf>,
@@ -257,13 +257,13 @@ pub struct Workspace {
 /// What started programs get of the environment. Variables that hold keys are hidden in any case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Environment {
+pub struct EnvironmentSettings {
     /// Variables that they do not get, and whose values are never written.
     #[serde(default)]
-    pub hide: Vec<NamePattern>,
+    pub hide: Vec<VariablePattern>,
     /// Variables that they get although they would be hidden.
     #[serde(default)]
-    pub pass: Vec<NamePattern>,
+    pub pass: Vec<VariablePattern>,
     /// Variables that they get with these values, whatever the environment says.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
@@ -272,16 +272,16 @@ pub struct Environment {
 /// What whoever manages the machine forbids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Managed {
+pub struct ManagedRestrictions {
     /// What nobody may use.
     #[serde(default)]
-    pub forbid: Vec<Feature>,
+    pub forbid: Vec<ForbiddableFeature>,
 }
 
 /// What can be forbidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Feature {
+pub enum ForbiddableFeature {
     /// The mode that allows everything.
     AllowAll,
     /// Programs that run when something happens in a session.

@@ -3,22 +3,22 @@
 use std::path::Path;
 
 use crate::env::MANAGED;
-use crate::file::{File, Permissions};
-use crate::foreign::{self, Foreign};
-use crate::layers::{Layer, Layers};
-use crate::notice::Notice;
-use crate::origin::Origin;
+use crate::file::{PermissionSettings, SettingsFile};
+use crate::foreign_settings::{self, ForeignLayer};
+use crate::layers::{SettingsLayer, SettingsLayers};
+use crate::notice::SettingsNotice;
+use crate::origin::SettingOrigin;
 use crate::project::{CONFIG, Project, local_file};
 use crate::read::ConfigError;
-use crate::trust::{Standing, is_home};
-use crate::values::flat;
+use crate::trust::{TrustStatus, is_home};
+use crate::values::flatten;
 
 /// Where whoever manages the machine puts settings.
 pub const MANAGED_FILE: &str = "/etc/bosun/managed.toml";
 
 /// Where layers are looked for.
 #[derive(Debug, Clone)]
-pub struct Places<'a> {
+pub struct SettingsLocations<'a> {
     /// Bosun's home.
     pub home: &'a Path,
     /// The user's own folder.
@@ -28,14 +28,14 @@ pub struct Places<'a> {
     /// The project.
     pub project: Project,
     /// How it stands.
-    pub standing: Standing,
+    pub trust: TrustStatus,
     /// Which files are read.
-    pub read: &'a [Choice],
+    pub scopes: &'a [SettingsFileScope],
 }
 
 /// Files that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
+pub enum SettingsFileScope {
     /// Those of the user.
     User,
     /// Those of the project.
@@ -44,39 +44,40 @@ pub enum Choice {
     Local,
 }
 
-impl Choice {
+impl SettingsFileScope {
     /// Every one.
-    pub const ALL: [Choice; 3] = [Choice::User, Choice::Project, Choice::Local];
+    pub const ALL: [SettingsFileScope; 3] =
+        [SettingsFileScope::User, SettingsFileScope::Project, SettingsFileScope::Local];
 }
 
-impl Layers {
+impl SettingsLayers {
     /// Reads every file that is there.
-    pub fn read(places: &Places<'_>) -> Result<Layers, ConfigError> {
-        let Places { home, user, managed, project, standing, read } = places;
-        let mut layers = Layers {
+    pub fn read(places: &SettingsLocations<'_>) -> Result<SettingsLayers, ConfigError> {
+        let SettingsLocations { home, user, managed, project, trust: standing, scopes: read } = places;
+        let mut layers = SettingsLayers {
             layers: Vec::new(),
             project: project.clone(),
-            standing: *standing,
+            trust: *standing,
             ignored: Vec::new(),
             notices: Vec::new(),
         };
         layers.add_managed(*managed)?;
-        if let Some(stranger) = &project.stranger {
+        if let Some(stranger) = &project.foreign_repository {
             let text = "this repository belongs to another user, so nothing of it but this folder is looked at";
-            layers.notices.push(Notice::warning(stranger, text.into()));
+            layers.notices.push(SettingsNotice::warning(stranger, text.into()));
         }
-        for choice in Choice::ALL.into_iter().filter(|choice| read.contains(choice)) {
+        for choice in SettingsFileScope::ALL.into_iter().filter(|choice| read.contains(choice)) {
             match choice {
-                Choice::Local => {
+                SettingsFileScope::Local => {
                     let path = local_file(home, &project.top);
-                    layers.add_present(File::read_present(&path)?, Origin::Local(path))?;
+                    layers.add_present(SettingsFile::read_present(&path)?, SettingOrigin::Local(path))?;
                 }
-                Choice::Project => layers.add_project(home)?,
-                Choice::User => {
+                SettingsFileScope::Project => layers.add_project(home)?,
+                SettingsFileScope::User => {
                     let path = home.join("config.toml");
-                    layers.add_present(File::read_present(&path)?, Origin::User(path))?;
+                    layers.add_present(SettingsFile::read_present(&path)?, SettingOrigin::User(path))?;
                     if let Some(user) = user {
-                        layers.add_foreign(foreign::of_user(user)?);
+                        layers.add_foreign(foreign_settings::of_user(user)?);
                     }
                 }
             }
@@ -86,11 +87,11 @@ impl Layers {
 
     fn add_managed(&mut self, named: Option<&Path>) -> Result<(), ConfigError> {
         let usual = Path::new(MANAGED_FILE);
-        self.add_present(managed(usual)?, Origin::Managed(usual.to_owned()))?;
+        self.add_present(managed(usual)?, SettingOrigin::Managed(usual.to_owned()))?;
         if let Some(path) = named {
             let missing = || ConfigError::Missing { named_by: MANAGED, path: path.to_owned() };
-            let file = File::read_present(path)?.ok_or_else(missing)?;
-            self.add(Layer { origin: Origin::Managed(path.to_owned()), file })?;
+            let file = SettingsFile::read_present(path)?.ok_or_else(missing)?;
+            self.add(SettingsLayer { origin: SettingOrigin::Managed(path.to_owned()), file })?;
         }
         Ok(())
     }
@@ -100,49 +101,53 @@ impl Layers {
         let top = self.project.top.clone();
         if !is_home(&top.join(".bosun"), home) {
             let path = top.join(CONFIG);
-            let file = File::read_below(&top, CONFIG)?;
-            let counts = match (file, self.standing) {
-                (Some(file), Standing::Changed | Standing::Untrusted) => Some(self.narrow(file, &path)),
-                (file, Standing::Trusted) | (file @ None, _) => file,
+            let file = SettingsFile::read_below(&top, CONFIG)?;
+            let counts = match (file, self.trust) {
+                (Some(file), TrustStatus::Changed | TrustStatus::Untrusted) => Some(self.narrow(file, &path)),
+                (file, TrustStatus::Trusted) | (file @ None, _) => file,
             };
-            self.add_present(counts, Origin::Project(path))?;
+            self.add_present(counts, SettingOrigin::Project(path))?;
         }
         for below in [".claude/settings.local.json", ".claude/settings.json"] {
-            self.add_foreign(foreign::of_project(&top, below)?);
+            self.add_foreign(foreign_settings::of_project(&top, below)?);
         }
         Ok(())
     }
 
     /// What of an untrusted file counts.
-    fn narrow(&mut self, file: File, path: &Path) -> File {
-        let Permissions { ask, deny, .. } = file.permissions.clone();
-        let narrow = File { permissions: Permissions { ask, deny, ..Permissions::default() }, ..File::default() };
-        let kept: Vec<String> = flat(&narrow).into_iter().map(|(key, _)| key).collect();
-        self.ignored = flat(&file).into_iter().map(|(key, _)| key).filter(|key| !kept.contains(key)).collect();
+    fn narrow(&mut self, file: SettingsFile, path: &Path) -> SettingsFile {
+        let PermissionSettings { ask, deny, .. } = file.permissions.clone();
+        let narrow = SettingsFile {
+            permissions: PermissionSettings { ask, deny, ..PermissionSettings::default() },
+            ..SettingsFile::default()
+        };
+        let kept: Vec<String> = flatten(&narrow).into_iter().map(|(key, _)| key).collect();
+        self.ignored = flatten(&file).into_iter().map(|(key, _)| key).filter(|key| !kept.contains(key)).collect();
         if !self.ignored.is_empty() {
-            let why = match self.standing {
-                Standing::Changed => "the project has changed since you trusted it",
-                Standing::Untrusted | Standing::Trusted => "you have not trusted the project",
+            let why = match self.trust {
+                TrustStatus::Changed => "the project has changed since you trusted it",
+                TrustStatus::Untrusted | TrustStatus::Trusted => "you have not trusted the project",
             };
-            let keys = several(&self.ignored);
-            self.notices.push(Notice::warning(path, format!("ignored, since {why}: {keys}; `bosun trust` shows more")));
+            let keys = list_keys(&self.ignored);
+            self.notices
+                .push(SettingsNotice::warning(path, format!("ignored, since {why}: {keys}; `bosun trust` shows more")));
         }
         // It stays, so that a table that belongs elsewhere is an error in any case.
-        File { managed: file.managed, ..narrow }
+        SettingsFile { managed: file.managed, ..narrow }
     }
 
-    fn add_present(&mut self, file: Option<File>, origin: Origin) -> Result<(), ConfigError> {
-        file.map_or(Ok(()), |file| self.add(Layer { origin, file }))
+    fn add_present(&mut self, file: Option<SettingsFile>, origin: SettingOrigin) -> Result<(), ConfigError> {
+        file.map_or(Ok(()), |file| self.add(SettingsLayer { origin, file }))
     }
 
-    fn add_foreign(&mut self, foreign: Foreign) {
+    fn add_foreign(&mut self, foreign: ForeignLayer) {
         self.notices.extend(foreign.notices);
         foreign.layer.into_iter().for_each(|layer| self.insert(layer));
     }
 }
 
 /// The first of these keys, and how many more there are: a stranger may have written any number of them, of any length.
-fn several(keys: &[String]) -> String {
+fn list_keys(keys: &[String]) -> String {
     const SHOWN: usize = 12;
     const LONG: usize = 80;
     let short = |key: &String| key.chars().take(LONG).collect::<String>();
@@ -155,8 +160,8 @@ fn several(keys: &[String]) -> String {
 
 /// Reads the machine's managed settings, if there are any. A link that leads nowhere is somebody's mistake, and must not
 /// lift what they forbid.
-fn managed(path: &Path) -> Result<Option<File>, ConfigError> {
-    let file = File::read_present(path)?;
+fn managed(path: &Path) -> Result<Option<SettingsFile>, ConfigError> {
+    let file = SettingsFile::read_present(path)?;
     if file.is_none() && path.symlink_metadata().is_ok() {
         return Err(ConfigError::Missing { named_by: "a link at its place", path: path.to_owned() });
     }

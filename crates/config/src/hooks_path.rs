@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use policy::gitconfig::settings;
-use policy::{Rule, Source};
+use policy::gitconfig::parse_settings;
+use policy::{Rule, RuleSource};
 use protocol::RuleEffect;
 
 /// Most bytes of a repository's settings that are read.
-const MOST: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Rules that ask before anybody changes hooks that git runs from a folder of the project.
 pub(crate) fn rules(top: &Path) -> Vec<Rule> {
@@ -17,7 +17,7 @@ pub(crate) fn rules(top: &Path) -> Vec<Rule> {
         let special = |c: char| r"*?[]{}!\()".contains(c);
         let written: String =
             folder.to_str()?.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect();
-        Rule::parse(RuleEffect::Ask, &format!("edit(./{written})"), Source::BuiltIn).ok()
+        Rule::parse(RuleEffect::Ask, &format!("edit(./{written})"), RuleSource::BuiltIn).ok()
     };
     below.iter().filter_map(rule).collect()
 }
@@ -35,13 +35,13 @@ fn files(top: &Path) -> Vec<PathBuf> {
 }
 
 fn read(file: &Path) -> Option<String> {
-    let small = fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.len() <= MOST);
+    let small = fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.len() <= MAX_FILE_BYTES);
     small.then(|| fs::read_to_string(file).ok()).flatten()
 }
 
 /// The folders that one file names, from the top of the project. Husky's own lies in the one whose scripts it runs.
 fn folders(file: &Path, top: &Path) -> Vec<PathBuf> {
-    let all = read(file).and_then(|text| settings(&text)).unwrap_or_default();
+    let all = read(file).and_then(|text| parse_settings(&text)).unwrap_or_default();
     let named = all.iter().filter(|setting| setting.section == "core" && setting.key == "hookspath");
     let below = named.filter_map(|setting| plain(top, Path::new(&setting.value)));
     let with_parent = |folder: PathBuf| match folder.parent() {

@@ -8,46 +8,48 @@ use protocol::{PermissionMode, RuleEffect, RuleText};
 
 use crate::config::Config;
 use crate::env::Env;
-use crate::file::{Agents, Environment, Feature, File, Permissions, Spending};
+use crate::file::{
+    AgentSettings, BudgetSettings, EnvironmentSettings, ForbiddableFeature, PermissionSettings, SettingsFile,
+};
 use crate::hooks_path;
-use crate::notice::Notice;
-use crate::origin::Origin;
+use crate::notice::SettingsNotice;
+use crate::origin::SettingOrigin;
 use crate::project::Project;
 use crate::read::ConfigError;
-use crate::trust::Standing;
-use crate::values::{Value, flat};
+use crate::trust::TrustStatus;
+use crate::values::{SettingValue, flatten};
 
 /// The layers of settings for one folder.
 #[derive(Debug, Clone)]
-pub struct Layers {
+pub struct SettingsLayers {
     /// Strongest first.
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) layers: Vec<SettingsLayer>,
     /// The project.
     pub project: Project,
     /// How it stands.
-    pub standing: Standing,
+    pub trust: TrustStatus,
     /// The keys of the project's file that do not count, since it is not trusted.
     pub ignored: Vec<String>,
     /// What a person should know.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<SettingsNotice>,
 }
 
 /// One layer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Layer {
+pub struct SettingsLayer {
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// What it says.
-    pub file: File,
+    pub file: SettingsFile,
 }
 
-impl Layers {
+impl SettingsLayers {
     /// Adds a layer where its strength belongs.
-    pub fn add(&mut self, mut layer: Layer) -> Result<(), ConfigError> {
+    pub fn add(&mut self, mut layer: SettingsLayer) -> Result<(), ConfigError> {
         self.check_agents(&mut layer);
-        let Layer { origin, file } = &layer;
+        let SettingsLayer { origin, file } = &layer;
         match (origin, &file.managed) {
-            (Origin::Managed(_), _) | (_, None) => {}
+            (SettingOrigin::Managed(_), _) | (_, None) => {}
             (_, Some(_)) => return Err(ConfigError::NotManaged { origin: origin.to_string() }),
         }
         self.insert(layer);
@@ -55,19 +57,19 @@ impl Layers {
     }
 
     /// Takes out of a layer what a project may not say, and tells what is asked for in vain.
-    fn check_agents(&mut self, Layer { origin, file }: &mut Layer) {
+    fn check_agents(&mut self, SettingsLayer { origin, file }: &mut SettingsLayer) {
         let path = origin.file().map_or_else(|| PathBuf::from(origin.to_string()), Path::to_owned);
-        let is_own = matches!(origin, Origin::Managed(_) | Origin::User(_));
-        let named = |agents: &mut Agents| (agents.catalog.take(), agents.catalog_token_env.take());
+        let is_own = matches!(origin, SettingOrigin::Managed(_) | SettingOrigin::User(_));
+        let named = |agents: &mut AgentSettings| (agents.catalog.take(), agents.catalog_token_env.take());
         if !is_own && named(&mut file.agents) != (None, None) {
             // A project could send the user's token wherever it likes.
             let text = "agents.catalog is ignored: only your own config.toml and managed settings may name a catalogue";
-            self.notices.push(Notice::warning(&path, text.into()));
+            self.notices.push(SettingsNotice::warning(&path, text.into()));
         }
         let absent = file.features.absent();
         if !absent.is_empty() {
             let text = format!("{} is not in this version, and changes nothing", absent.join(", "));
-            self.notices.push(Notice::warning(&path, text));
+            self.notices.push(SettingsNotice::warning(&path, text));
         }
     }
 
@@ -77,26 +79,26 @@ impl Layers {
     }
 
     /// Adds what a session was begun with. Its budget is its own: files of weaker layers speak of new sessions.
-    pub fn add_session(&mut self, file: File) {
-        let session = Origin::Session;
+    pub fn add_session(&mut self, file: SettingsFile) {
+        let session = SettingOrigin::Session;
         for weaker in self.layers.iter_mut().filter(|layer| layer.origin.rank() > session.rank()) {
-            weaker.file.budget = Spending { day_usd: weaker.file.budget.day_usd, ..Spending::default() };
+            weaker.file.budget = BudgetSettings { day_usd: weaker.file.budget.day_usd, ..BudgetSettings::default() };
         }
-        self.insert(Layer { origin: session, file });
+        self.insert(SettingsLayer { origin: session, file });
     }
 
     /// Everything that counts, with what no layer says filled in.
     pub fn config(&self) -> Config {
         let files = self.layers.iter().map(|layer| layer.file.clone());
-        let mut config = files.reduce(File::over).unwrap_or_default().resolve();
+        let mut config = files.reduce(SettingsFile::over).unwrap_or_default().resolve();
         let stated = self.layers.iter().map(|layer| &layer.file.environment);
-        config.environment = stated.filter(|stated| **stated != Environment::default()).cloned().collect();
-        config.placed = self.placed();
+        config.environment = stated.filter(|stated| **stated != EnvironmentSettings::default()).cloned().collect();
+        config.pinned_providers = self.pinned_providers();
         config
     }
 
     /// The providers whose address is given by a layer that is stronger than the environment.
-    fn placed(&self) -> BTreeSet<String> {
+    fn pinned_providers(&self) -> BTreeSet<String> {
         let above = self.layers.iter().filter(|layer| layer.origin.is_above_environment());
         let providers = above.flat_map(|layer| &layer.file.providers);
         providers.filter(|(_, provider)| provider.base_url.is_some()).map(|(name, _)| name.clone()).collect()
@@ -104,7 +106,7 @@ impl Layers {
 
     /// Every rule, strongest first.
     pub fn rules(&self) -> Result<Vec<Rule>, RuleError> {
-        let all = self.layers.iter().flat_map(|layer| written(&layer.file).map(|rule| (rule, layer.origin.source())));
+        let all = self.layers.iter().flat_map(|layer| rules_of(&layer.file).map(|rule| (rule, layer.origin.source())));
         let all = all.map(|((effect, text), source)| Rule::parse(effect, text, source));
         hooks_path::rules(&self.project.top).into_iter().map(Ok).chain(all).collect()
     }
@@ -113,7 +115,7 @@ impl Layers {
     pub fn session_rules(&self) -> Vec<RuleText> {
         let mut rules = Vec::new();
         for layer in self.layers.iter().rev().filter(|layer| layer.origin.is_of_session()) {
-            for (effect, text) in written(&layer.file) {
+            for (effect, text) in rules_of(&layer.file) {
                 let rule = RuleText { effect, rule: text.to_owned() };
                 if !rules.contains(&rule) {
                     rules.push(rule);
@@ -124,12 +126,12 @@ impl Layers {
     }
 
     /// More folders of the workspace, each with where it was named. In a file they begin at the project's top.
-    pub fn roots(&self, user: Option<&Path>) -> Vec<(PathBuf, Origin)> {
+    pub fn roots(&self, user: Option<&Path>) -> Vec<(PathBuf, SettingOrigin)> {
         let full = |path: &Path| match (path.strip_prefix("~"), user) {
             (Ok(below), Some(user)) => user.join(below),
             (Ok(_), None) | (Err(_), _) => self.project.top.join(path),
         };
-        let named = |layer: &Layer| {
+        let named = |layer: &SettingsLayer| {
             let origin = layer.origin.clone();
             layer.file.workspace.add_dirs.iter().map(|path| (full(path), origin.clone())).collect::<Vec<_>>()
         };
@@ -142,22 +144,22 @@ impl Layers {
     }
 
     /// Every setting that counts, by key.
-    pub fn values(&self) -> Vec<Value> {
-        let built_in = Layer { origin: Origin::BuiltIn, file: File::built_in() };
-        let mut values: Vec<Value> = Vec::new();
-        for Layer { origin, file } in self.layers.iter().chain([&built_in]) {
-            for (key, value) in flat(file) {
+    pub fn values(&self) -> Vec<SettingValue> {
+        let built_in = SettingsLayer { origin: SettingOrigin::BuiltIn, file: SettingsFile::built_in() };
+        let mut values: Vec<SettingValue> = Vec::new();
+        for SettingsLayer { origin, file } in self.layers.iter().chain([&built_in]) {
+            for (key, value) in flatten(file) {
                 let origin = origin.clone();
                 match value {
                     serde_json::Value::Array(list) => {
-                        values.extend(list.into_iter().map(|value| Value {
+                        values.extend(list.into_iter().map(|value| SettingValue {
                             key: key.clone(),
                             value,
                             origin: origin.clone(),
                         }));
                     }
                     _scalar if values.iter().any(|stronger| stronger.key == key) => {}
-                    value => values.push(Value { key, value, origin }),
+                    value => values.push(SettingValue { key, value, origin }),
                 }
             }
         }
@@ -166,19 +168,20 @@ impl Layers {
     }
 
     /// The managed file that forbids something.
-    pub fn forbids(&self, feature: Feature) -> Option<&Path> {
-        let forbids =
-            |layer: &&Layer| layer.file.managed.as_ref().is_some_and(|managed| managed.forbid.contains(&feature));
+    pub fn forbids(&self, feature: ForbiddableFeature) -> Option<&Path> {
+        let forbids = |layer: &&SettingsLayer| {
+            layer.file.managed.as_ref().is_some_and(|managed| managed.forbid.contains(&feature))
+        };
         self.layers.iter().find(forbids).and_then(|layer| layer.origin.file())
     }
 
     /// Fails when a layer asks for what a managed file forbids. What a session was begun with is no longer asked for
     /// when something stronger says otherwise: it could not go on at all.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let Some(by) = self.forbids(Feature::AllowAll) else { return Ok(()) };
+        let Some(by) = self.forbids(ForbiddableFeature::AllowAll) else { return Ok(()) };
         let said = self.layers.iter().filter_map(|layer| layer.file.permissions.mode.map(|mode| (layer, mode.0)));
-        let allows_all = |(place, (layer, mode)): &(usize, (&Layer, PermissionMode))| {
-            *mode == PermissionMode::AllowAll && (*place == 0 || layer.origin != Origin::Session)
+        let allows_all = |(place, (layer, mode)): &(usize, (&SettingsLayer, PermissionMode))| {
+            *mode == PermissionMode::AllowAll && (*place == 0 || layer.origin != SettingOrigin::Session)
         };
         match said.enumerate().find(allows_all).map(|(_, (layer, _))| layer) {
             None => Ok(()),
@@ -187,15 +190,15 @@ impl Layers {
     }
 
     /// Puts a layer below those that are as strong, and above the weaker ones.
-    pub(crate) fn insert(&mut self, layer: Layer) {
+    pub(crate) fn insert(&mut self, layer: SettingsLayer) {
         let place = self.layers.partition_point(|other| other.origin.rank() <= layer.origin.rank());
         self.layers.insert(place, layer);
     }
 }
 
 /// The rules of a file.
-fn written(file: &File) -> impl Iterator<Item = (RuleEffect, &str)> {
-    let Permissions { mode: _, allow, ask, deny } = &file.permissions;
+fn rules_of(file: &SettingsFile) -> impl Iterator<Item = (RuleEffect, &str)> {
+    let PermissionSettings { mode: _, allow, ask, deny } = &file.permissions;
     let lists = [(RuleEffect::Deny, deny), (RuleEffect::Ask, ask), (RuleEffect::Allow, allow)];
     lists.into_iter().flat_map(|(effect, rules)| rules.iter().map(move |rule| (effect, rule.text())))
 }

@@ -6,15 +6,15 @@
 
 mod agents;
 mod amount;
-mod before;
 mod catalog;
 mod config;
 mod controls;
 mod edit;
 mod env;
 mod file;
-mod foreign;
+mod foreign_settings;
 mod gather;
+mod hook_files;
 mod hooks_path;
 pub mod import;
 mod layers;
@@ -22,10 +22,10 @@ mod notice;
 mod origin;
 mod permissions;
 mod plan;
-mod programs;
 mod project;
 mod provider;
 mod read;
+mod session_settings;
 mod time;
 mod trust;
 mod values;
@@ -34,27 +34,29 @@ mod variables;
 pub use agents::AgentConfig;
 pub use amount::{Usd, parse_usd};
 pub use catalog::{
-    CatalogPlaces, Gathered, Given, HookHolder, HookText, ListedAgent, ListedSkill, ListedSlash, Plugin, Pressure,
-    Problem, Remote, RemoteCatalog, RemoteState, Severity, Spot, built_in_agents, gather, hook_programs, remote_of,
+    CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, FilePosition, HookHolder, HookText,
+    InlineDefinitions, ListedAgent, ListedSkill, ListedSlashCommand, Plugin, RemoteCatalog, RemoteDefinitions,
+    RemoteState, Severity, built_in_agents, gather_catalog, hook_programs, remote_of,
 };
 pub use config::Config;
 pub use controls::{all_controls, remember_token_file};
-pub use edit::{Added, add_model, add_rule};
+pub use edit::{RuleAddition, add_model, add_rule};
 pub use env::{CopilotProvider, Env, FAULT, MANAGED, MAX_CONCURRENT, MAX_DEPTH};
 pub use file::{
-    Agents, Environment, Feature, Features, File, Limits, Lists, Managed, Network, Output, Permissions, Retention,
-    Spending, TooDear, Workspace,
+    AgentSettings, BudgetSettings, EnvironmentSettings, ExpensiveModelSetting, FeatureSettings, ForbiddableFeature,
+    LimitSettings, ListSettings, ManagedRestrictions, NetworkSettings, OutputSettings, PermissionSettings,
+    RetentionSettings, SettingsFile, WorkspaceSettings,
 };
-pub use gather::{Choice, MANAGED_FILE, Places};
-pub use layers::{Layer, Layers};
-pub use notice::{Notice, Weight};
-pub use origin::Origin;
-pub use permissions::{Mode, RuleLine, parse_mode};
-pub use plan::{Plan, PlanJudge, PlanLimits, PlanShape, plan_schema};
+pub use gather::{MANAGED_FILE, SettingsFileScope, SettingsLocations};
+pub use layers::{SettingsLayer, SettingsLayers};
+pub use notice::{NoticeLevel, SettingsNotice};
+pub use origin::SettingOrigin;
+pub use permissions::{PermissionModeSetting, RuleLine, parse_mode};
+pub use plan::{FleetPlan, PlanChecker, PlanLimits, PlanShape, plan_schema};
 pub use project::{Project, local_file};
-pub use provider::{Access, Choosable, DefaultModel, ModelFile, ProviderError, ProviderFile};
+pub use provider::{ChoosableProvider, DefaultModel, ModelAccess, ModelFile, ProviderError, ProviderFile};
 pub use read::ConfigError;
-pub use time::{Time, parse_time};
-pub use trust::{Entrusted, EntrustedHook, Standing, TrustError};
-pub use values::Value;
-pub use variables::NamePattern;
+pub use time::{DurationSetting, parse_time};
+pub use trust::{TrustError, TrustStatus, TrustedContents, TrustedHook};
+pub use values::SettingValue;
+pub use variables::VariablePattern;

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use policy::Source;
+use policy::RuleSource;
 
 /// Where a setting came from, strongest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// A file of whoever manages the machine.
     Managed(PathBuf),
     /// A flag of its own.
     Flag,
     /// What `--settings` gave; without a file it was the settings themselves.
-    Given(Option<PathBuf>),
+    SettingsFlag(Option<PathBuf>),
     /// The session, which keeps what it was begun with.
     Session,
     /// A variable of the environment.
@@ -28,65 +28,73 @@ pub enum Origin {
     BuiltIn,
 }
 
-impl Origin {
+impl SettingOrigin {
     /// Its file, if it is one.
     pub fn file(&self) -> Option<&Path> {
         match self {
-            Origin::Managed(path) | Origin::Local(path) | Origin::Project(path) | Origin::User(path) => Some(path),
-            Origin::Given(path) => path.as_deref(),
-            Origin::Flag | Origin::Session | Origin::Variable(_) | Origin::BuiltIn => None,
+            SettingOrigin::Managed(path)
+            | SettingOrigin::Local(path)
+            | SettingOrigin::Project(path)
+            | SettingOrigin::User(path) => Some(path),
+            SettingOrigin::SettingsFlag(path) => path.as_deref(),
+            SettingOrigin::Flag | SettingOrigin::Session | SettingOrigin::Variable(_) | SettingOrigin::BuiltIn => None,
         }
     }
 
     /// Where a rule from here comes from.
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> RuleSource {
         match self {
-            Origin::Managed(path) => Source::Managed(path.clone()),
-            Origin::Flag | Origin::Given(_) | Origin::Session | Origin::Variable(_) => Source::Flag,
-            Origin::Local(path) => Source::Local(path.clone()),
-            Origin::Project(path) => Source::Project(path.clone()),
-            Origin::User(path) => Source::User(path.clone()),
-            Origin::BuiltIn => Source::BuiltIn,
+            SettingOrigin::Managed(path) => RuleSource::Managed(path.clone()),
+            SettingOrigin::Flag
+            | SettingOrigin::SettingsFlag(_)
+            | SettingOrigin::Session
+            | SettingOrigin::Variable(_) => RuleSource::Flag,
+            SettingOrigin::Local(path) => RuleSource::Local(path.clone()),
+            SettingOrigin::Project(path) => RuleSource::Project(path.clone()),
+            SettingOrigin::User(path) => RuleSource::User(path.clone()),
+            SettingOrigin::BuiltIn => RuleSource::BuiltIn,
         }
     }
 
     /// Whether its rules belong to the session from then on.
     pub(crate) fn is_of_session(&self) -> bool {
-        matches!(self, Origin::Flag | Origin::Given(_) | Origin::Session)
+        matches!(self, SettingOrigin::Flag | SettingOrigin::SettingsFlag(_) | SettingOrigin::Session)
     }
 
     /// Whether it counts before any variable of the environment.
     pub(crate) fn is_above_environment(&self) -> bool {
-        self.rank() < Origin::Variable("").rank()
+        self.rank() < SettingOrigin::Variable("").rank()
     }
 
     /// How strong it is; less is stronger.
     pub(crate) fn rank(&self) -> u8 {
         match self {
-            Origin::Managed(_) => 0,
-            Origin::Flag => 1,
-            Origin::Given(_) => 2,
-            Origin::Session => 3,
-            Origin::Variable(_) => 4,
-            Origin::Local(_) => 5,
-            Origin::Project(_) => 6,
-            Origin::User(_) => 7,
-            Origin::BuiltIn => 8,
+            SettingOrigin::Managed(_) => 0,
+            SettingOrigin::Flag => 1,
+            SettingOrigin::SettingsFlag(_) => 2,
+            SettingOrigin::Session => 3,
+            SettingOrigin::Variable(_) => 4,
+            SettingOrigin::Local(_) => 5,
+            SettingOrigin::Project(_) => 6,
+            SettingOrigin::User(_) => 7,
+            SettingOrigin::BuiltIn => 8,
         }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Flag => f.write_str("the command line"),
-            Origin::Given(None) => f.write_str("--settings"),
-            Origin::Given(Some(path)) => write!(f, "--settings, {}", path.display()),
-            Origin::Session => f.write_str("the session"),
-            Origin::Variable(name) => f.write_str(name),
-            Origin::Managed(_) | Origin::Local(_) | Origin::Project(_) | Origin::User(_) | Origin::BuiltIn => {
-                self.source().fmt(f)
-            }
+            SettingOrigin::Flag => f.write_str("the command line"),
+            SettingOrigin::SettingsFlag(None) => f.write_str("--settings"),
+            SettingOrigin::SettingsFlag(Some(path)) => write!(f, "--settings, {}", path.display()),
+            SettingOrigin::Session => f.write_str("the session"),
+            SettingOrigin::Variable(name) => f.write_str(name),
+            SettingOrigin::Managed(_)
+            | SettingOrigin::Local(_)
+            | SettingOrigin::Project(_)
+            | SettingOrigin::User(_)
+            | SettingOrigin::BuiltIn => self.source().fmt(f),
         }
     }
 }

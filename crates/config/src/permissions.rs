@@ -1,13 +1,13 @@
 //! Modes and rules as files and flags write them.
 
-use policy::{Rule, RuleError, Source};
+use policy::{Rule, RuleError, RuleSource};
 use protocol::{PermissionMode, RuleEffect};
 use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
 /// A mode, written in the words of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mode(pub PermissionMode);
+pub struct PermissionModeSetting(pub PermissionMode);
 
 /// A rule that was read and found to be one, in the words it is shown in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub struct RuleLine(String);
 
 /// Reads the name of a mode.
 pub fn parse_mode(text: &str) -> Result<PermissionMode, String> {
-    let known = PermissionMode::ALL.into_iter().find(|mode| mode.word() == text);
+    let known = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == text);
     known.ok_or_else(|| {
-        let words: Vec<&str> = PermissionMode::ALL.into_iter().map(PermissionMode::word).collect();
+        let words: Vec<&str> = PermissionMode::ALL.into_iter().map(PermissionMode::as_str).collect();
         format!("`{text}` is no mode; write {}", words.join(", "))
     })
 }
@@ -26,12 +26,12 @@ impl RuleLine {
     /// Reads a rule.
     pub fn parse(text: &str) -> Result<RuleLine, RuleError> {
         // Whether a text is a rule does not depend on what the rule is for.
-        Rule::parse(RuleEffect::Deny, text, Source::Flag).map(|rule| RuleLine(rule.text))
+        Rule::parse(RuleEffect::Deny, text, RuleSource::Flag).map(|rule| RuleLine(rule.text))
     }
 
     /// The tool it names, if no tool of that name can be called.
     pub fn unknown_tool(&self) -> Option<String> {
-        let rule = Rule::parse(RuleEffect::Deny, &self.0, Source::Flag).ok()?;
+        let rule = Rule::parse(RuleEffect::Deny, &self.0, RuleSource::Flag).ok()?;
         rule.unknown_tool().map(str::to_owned)
     }
 
@@ -41,15 +41,15 @@ impl RuleLine {
     }
 }
 
-impl<'de> Deserialize<'de> for Mode {
+impl<'de> Deserialize<'de> for PermissionModeSetting {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_mode(&String::deserialize(from)?).map(Mode).map_err(de::Error::custom)
+        parse_mode(&String::deserialize(from)?).map(PermissionModeSetting).map_err(de::Error::custom)
     }
 }
 
-impl Serialize for Mode {
+impl Serialize for PermissionModeSetting {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.0.word())
+        to.serialize_str(self.0.as_str())
     }
 }
 

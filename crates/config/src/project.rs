@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::file::File;
+use crate::file::SettingsFile;
 use crate::read::ConfigError;
-use crate::values::flat;
+use crate::values::flatten;
 
 /// The project's file of settings, from its top.
 pub(crate) const CONFIG: &str = ".bosun/config.toml";
@@ -21,7 +21,7 @@ pub struct Project {
     /// Its topmost folder: the one that holds `.git`, or the folder itself.
     pub top: PathBuf,
     /// A repository above that belongs to another user, and for that reason is not the project.
-    pub stranger: Option<PathBuf>,
+    pub foreign_repository: Option<PathBuf>,
 }
 
 impl Project {
@@ -34,17 +34,17 @@ impl Project {
         let others = first.and_then(|top| folder.ancestors().take_while(|one| *one != top).find(|one| !is_mine(one)));
         match first {
             Some(top) if top == folder || (others.is_none() && is_mine(top)) => {
-                Project { top: top.to_owned(), stranger: None }
+                Project { top: top.to_owned(), foreign_repository: None }
             }
-            Some(top) => Project { top: folder.to_owned(), stranger: Some(top.to_owned()) },
-            None => Project { top: folder.to_owned(), stranger: None },
+            Some(top) => Project { top: folder.to_owned(), foreign_repository: Some(top.to_owned()) },
+            None => Project { top: folder.to_owned(), foreign_repository: None },
         }
     }
 
     /// Everything that its own file of settings says, by key.
     pub fn settings(&self) -> Result<Vec<(String, serde_json::Value)>, ConfigError> {
-        let file = File::read_below(&self.top, CONFIG)?.unwrap_or_default();
-        Ok(flat(&file))
+        let file = SettingsFile::read_below(&self.top, CONFIG)?.unwrap_or_default();
+        Ok(flatten(&file))
     }
 
     /// The project's own file of settings.
@@ -87,7 +87,7 @@ mod tests {
         fs::create_dir_all(&deep).unwrap();
         assert_eq!(Project::find(&deep).top, deep);
         fs::write(top.join(".git"), "gitdir: elsewhere").unwrap();
-        assert_eq!(Project::find(&deep), Project { top: top.clone(), stranger: None });
+        assert_eq!(Project::find(&deep), Project { top: top.clone(), foreign_repository: None });
         fs::create_dir(deep.join(".git")).unwrap();
         assert_eq!(Project::find(&deep).top, deep);
         assert_eq!(Project::find(&top.join("a")).top, top);
@@ -103,7 +103,7 @@ mod tests {
         if std::os::unix::fs::chown(&top, Some(65_534), None).is_err() {
             return;
         }
-        assert_eq!(Project::find(&deep), Project { top: deep, stranger: Some(top) });
+        assert_eq!(Project::find(&deep), Project { top: deep, foreign_repository: Some(top) });
     }
 
     #[test]

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use host::PlainError;
 
 use crate::amount::Usd;
-use crate::file::File;
+use crate::file::SettingsFile;
 use crate::provider::{self, ProviderError};
 use crate::variables;
 
 /// Most bytes of a file of settings.
-pub(crate) const MOST: u64 = 1 << 20;
+pub(crate) const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
 /// Why a file of settings cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -103,34 +103,34 @@ impl ConfigError {
     }
 }
 
-impl File {
+impl SettingsFile {
     /// Reads a file of the user's own; one that does not exist says nothing.
-    pub fn read(path: &Path) -> Result<File, ConfigError> {
-        Ok(File::read_present(path)?.unwrap_or_default())
+    pub fn read(path: &Path) -> Result<SettingsFile, ConfigError> {
+        Ok(SettingsFile::read_present(path)?.unwrap_or_default())
     }
 
     /// The same, telling one that does not exist from one that says nothing.
-    pub fn read_present(path: &Path) -> Result<Option<File>, ConfigError> {
-        File::from_bytes(host::read_plain(path, MOST), path)
+    pub fn read_present(path: &Path) -> Result<Option<SettingsFile>, ConfigError> {
+        SettingsFile::from_bytes(host::read_plain(path, MAX_SETTINGS_BYTES), path)
     }
 
     /// Reads a file of a project, following no link below its top.
-    pub(crate) fn read_below(top: &Path, below: &str) -> Result<Option<File>, ConfigError> {
-        File::from_bytes(host::read_below(top, Path::new(below), MOST), &top.join(below))
+    pub(crate) fn read_below(top: &Path, below: &str) -> Result<Option<SettingsFile>, ConfigError> {
+        SettingsFile::from_bytes(host::read_below(top, Path::new(below), MAX_SETTINGS_BYTES), &top.join(below))
     }
 
-    fn from_bytes(read: Result<Option<Vec<u8>>, PlainError>, path: &Path) -> Result<Option<File>, ConfigError> {
+    fn from_bytes(read: Result<Option<Vec<u8>>, PlainError>, path: &Path) -> Result<Option<SettingsFile>, ConfigError> {
         let bytes = read.map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
         let parse = |bytes: Vec<u8>| match String::from_utf8(bytes) {
-            Ok(text) => File::parse(&text, path),
+            Ok(text) => SettingsFile::parse(&text, path),
             Err(_binary) => Err(invalid(path, "it is not UTF-8 text".into())),
         };
         bytes.map(parse).transpose()
     }
 
     /// Reads settings as TOML, or as JSON if they begin as that does.
-    pub fn parse(text: &str, path: &Path) -> Result<File, ConfigError> {
-        let file: File = if text.trim_start().starts_with('{') {
+    pub fn parse(text: &str, path: &Path) -> Result<SettingsFile, ConfigError> {
+        let file: SettingsFile = if text.trim_start().starts_with('{') {
             serde_json::from_str(text).map_err(|error| invalid(path, in_json(&error)))?
         } else {
             toml::from_str(text).map_err(|error| invalid(path, located(&error, text)))?
@@ -211,8 +211,8 @@ fn without_text(message: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<File, String> {
-        File::parse(text, Path::new("config.toml")).map_err(|error| error.to_string())
+    fn parse(text: &str) -> Result<SettingsFile, String> {
+        SettingsFile::parse(text, Path::new("config.toml")).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::ser::{Serialize, Serializer};
 
 /// A time in a file, such as `"30s"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Time(pub Duration);
+pub struct DurationSetting(pub Duration);
 
 /// Reads `30s`, `10m`, `2h`, `1500ms` or a number of seconds.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
@@ -24,17 +24,17 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
     number.checked_mul(millis).map(Duration::from_millis).ok_or_else(|| format!("`{text}` is too long"))
 }
 
-impl<'de> Deserialize<'de> for Time {
+impl<'de> Deserialize<'de> for DurationSetting {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         match parse_time(&String::deserialize(from)?) {
             Ok(Duration::ZERO) => Err(de::Error::custom("a time of nothing is too short")),
-            Ok(time) => Ok(Time(time)),
+            Ok(time) => Ok(DurationSetting(time)),
             Err(problem) => Err(de::Error::custom(problem)),
         }
     }
 }
 
-impl Serialize for Time {
+impl Serialize for DurationSetting {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let millis = self.0.as_millis();
         let written = if millis.is_multiple_of(1_000) { format!("{}s", millis / 1_000) } else { format!("{millis}ms") };

@@ -10,13 +10,13 @@ use host::PlainError;
 use protocol::{HookAction, HookEvent, HookSpec};
 use sha2::{Digest, Sha256};
 
-use crate::catalog::{CatalogPlaces, Gathered, HookText, Remote, gather};
-use crate::gather::Choice;
-use crate::programs;
+use crate::catalog::{CatalogListing, CatalogLocations, HookText, RemoteDefinitions, gather_catalog};
+use crate::gather::SettingsFileScope;
+use crate::hook_files;
 use crate::project::{hex, settings_of_claude};
 
 /// Files and folders that control Bosun, or will: a project is trusted with all of them or none.
-const ENTRUSTED: [&str; 11] = [
+const TRUSTED_PATHS: [&str; 11] = [
     ".bosun",
     ".claude/agents",
     ".claude/skills",
@@ -57,18 +57,18 @@ pub enum TrustError {
 
 /// What a person trusts a project with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entrusted {
+pub struct TrustedContents {
     /// The files and links, from the project's top, sorted.
     pub files: Vec<PathBuf>,
     /// A digest of their names and what they hold.
     pub digest: String,
     /// What their hooks run.
-    pub hooks: Vec<EntrustedHook>,
+    pub hooks: Vec<TrustedHook>,
 }
 
 /// A hook of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntrustedHook {
+pub struct TrustedHook {
     /// Where it is written.
     pub source: String,
     /// What it is told of.
@@ -79,7 +79,7 @@ pub struct EntrustedHook {
 
 /// How a project stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustStatus {
     /// It is trusted as it is.
     Trusted,
     /// It was trusted, and what controls Bosun has changed since.
@@ -88,41 +88,41 @@ pub enum Standing {
     Untrusted,
 }
 
-impl Standing {
+impl TrustStatus {
     /// How a project stands that was trusted with this digest, if it was.
-    pub fn of(top: &Path, home: &Path, remembered: Option<&str>) -> Standing {
-        let Some(remembered) = remembered else { return Standing::Untrusted };
-        match Entrusted::read(top, home) {
-            Ok(entrusted) if entrusted.digest == remembered => Standing::Trusted,
-            Ok(_) | Err(_) => Standing::Changed,
+    pub fn of(top: &Path, home: &Path, remembered: Option<&str>) -> TrustStatus {
+        let Some(remembered) = remembered else { return TrustStatus::Untrusted };
+        match TrustedContents::read(top, home) {
+            Ok(entrusted) if entrusted.digest == remembered => TrustStatus::Trusted,
+            Ok(_) | Err(_) => TrustStatus::Changed,
         }
     }
 
     /// The standing in one word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Standing::Trusted => "trusted",
-            Standing::Changed => "changed",
-            Standing::Untrusted => "untrusted",
+            TrustStatus::Trusted => "trusted",
+            TrustStatus::Changed => "changed",
+            TrustStatus::Untrusted => "untrusted",
         }
     }
 }
 
-impl Entrusted {
+impl TrustedContents {
     /// Whether there is anything to look at.
-    pub fn exist(top: &Path, home: &Path) -> bool {
+    pub fn has_any(top: &Path, home: &Path) -> bool {
         let is_there = |below: &str| {
             let path = top.join(below);
             path.symlink_metadata().is_ok() && !is_home(&path, home)
         };
-        ENTRUSTED.into_iter().any(is_there) || settings_of_claude(top).next().is_some()
+        TRUSTED_PATHS.into_iter().any(is_there) || settings_of_claude(top).next().is_some()
     }
 
     /// Looks at everything that controls Bosun below a project's top, but for Bosun's home, which is the user's own. A
     /// link is what it says, not where it leads.
-    pub fn read(top: &Path, home: &Path) -> Result<Entrusted, TrustError> {
-        let mut walk = Walk { top, left: MOST_BYTES, seen: 0, found: Vec::new() };
-        for below in ENTRUSTED.into_iter().filter(|below| !is_home(&top.join(below), home)) {
+    pub fn read(top: &Path, home: &Path) -> Result<TrustedContents, TrustError> {
+        let mut walk = TrustScan { top, left: MOST_BYTES, seen: 0, found: Vec::new() };
+        for below in TRUSTED_PATHS.into_iter().filter(|below| !is_home(&top.join(below), home)) {
             walk.enter(Path::new(below))?;
         }
         for path in settings_of_claude(top) {
@@ -149,27 +149,27 @@ impl Entrusted {
                 HookAction::Http { url, .. } => url,
                 HookAction::Client { id } => id,
             };
-            EntrustedHook { source: spec.source, event: spec.event, runs }
+            TrustedHook { source: spec.source, event: spec.event, runs }
         };
-        Ok(Entrusted { files: files.collect(), digest, hooks: hooks.into_iter().map(shown).collect() })
+        Ok(TrustedContents { files: files.collect(), digest, hooks: hooks.into_iter().map(shown).collect() })
     }
 }
 
 /// Every hook of a project's files, as it would be read if the project were trusted.
 fn hooks(top: &Path, home: &Path) -> Vec<HookSpec> {
-    let places = CatalogPlaces {
+    let places = CatalogLocations {
         home,
         user: None,
         top,
-        standing: Standing::Trusted,
-        read: &[Choice::Project],
+        trust: TrustStatus::Trusted,
+        scopes: &[SettingsFileScope::Project],
         plugins: &[],
-        given: None,
-        remote: Remote::default(),
+        inline: None,
+        remote: RemoteDefinitions::default(),
         no_hooks: None,
     };
     // Only the command line can give what is no definition at all.
-    let Ok(Gathered { agents, hooks, .. }) = gather(&places) else { return Vec::new() };
+    let Ok(CatalogListing { agents, hooks, .. }) = gather_catalog(&places) else { return Vec::new() };
     let own = agents.into_iter().filter_map(|agent| agent.hooks);
     let texts: Vec<HookText> = hooks.into_iter().chain(own).collect();
     texts.iter().flat_map(|text| text.read().0).collect()
@@ -181,7 +181,7 @@ pub(crate) fn is_home(folder: &Path, home: &Path) -> bool {
 }
 
 /// One look at everything.
-struct Walk<'a> {
+struct TrustScan<'a> {
     top: &'a Path,
     /// Bytes that may still be read.
     left: u64,
@@ -190,7 +190,7 @@ struct Walk<'a> {
     found: Vec<(PathBuf, [u8; 32])>,
 }
 
-impl Walk<'_> {
+impl TrustScan<'_> {
     /// Takes note of a file, a link, or everything in a folder.
     fn enter(&mut self, below: &Path) -> Result<(), TrustError> {
         let mut open = vec![below.to_owned()];
@@ -216,7 +216,7 @@ impl Walk<'_> {
         for spec in hooks {
             let HookAction::Command { cwd, .. } = &spec.action else { continue };
             let folder = cwd.as_ref().map_or_else(|| self.top.to_owned(), |cwd| self.top.join(cwd));
-            for program in programs::programs(&spec.action, self.top, None) {
+            for program in hook_files::programs(&spec.action, self.top, None) {
                 let path = program.at(&folder);
                 let Ok(below) = path.strip_prefix(self.top) else { continue };
                 self.seen += 1;

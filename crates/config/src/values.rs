@@ -2,22 +2,22 @@
 
 use serde_json::Value as Json;
 
-use crate::file::File;
-use crate::origin::Origin;
+use crate::file::SettingsFile;
+use crate::origin::SettingOrigin;
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Value {
+pub struct SettingValue {
     /// Its key, such as `limits.live`. One that is a list has a setting for each entry.
     pub key: String,
     /// What it is.
     pub value: Json,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 /// Everything that a file says, by its keys. Lists stay whole.
-pub(crate) fn flat(file: &File) -> Vec<(String, Json)> {
+pub(crate) fn flatten(file: &SettingsFile) -> Vec<(String, Json)> {
     let mut found = Vec::new();
     // Settings are numbers, words and lists of words: there is nothing that JSON could not say.
     if let Ok(whole) = serde_json::to_value(file) {

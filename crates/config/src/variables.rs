@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-use crate::file::Environment;
+use crate::file::EnvironmentSettings;
 
 /// Variables that hold keys by their name, whoever reads them.
 #[rustfmt::skip]
@@ -21,15 +21,15 @@ const OWN: &str = "BOSUN_*";
 
 /// The name of a variable, in which `*` stands for any letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamePattern(String);
+pub struct VariablePattern(String);
 
-impl NamePattern {
-    fn parse(text: String) -> Result<NamePattern, String> {
+impl VariablePattern {
+    fn parse(text: String) -> Result<VariablePattern, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '*');
         if text.is_empty() || !text.chars().all(plain) {
             return Err(format!("`{text}` is no name of a variable; write one such as NPM_TOKEN or *_TOKEN"));
         }
-        Ok(NamePattern(text))
+        Ok(VariablePattern(text))
     }
 
     fn matches(&self, name: &str) -> bool {
@@ -38,18 +38,18 @@ impl NamePattern {
 }
 
 /// What has to stay hidden.
-pub(crate) struct Hidden<'a> {
+pub(crate) struct HiddenVariables<'a> {
     /// Variables that are known to hold keys.
     pub(crate) keys: &'a BTreeSet<String>,
     /// What each layer of settings says, strongest first.
-    pub(crate) settings: &'a [Environment],
+    pub(crate) settings: &'a [EnvironmentSettings],
 }
 
-impl Hidden<'_> {
+impl HiddenVariables<'_> {
     /// Whether started programs do not get the variable. The strongest layer that names it decides, and one that both
     /// hides and passes it passes it.
     pub(crate) fn hides(&self, name: &str) -> bool {
-        let named = |patterns: &[NamePattern]| patterns.iter().any(|pattern| pattern.matches(name));
+        let named = |patterns: &[VariablePattern]| patterns.iter().any(|pattern| pattern.matches(name));
         let decided = self.settings.iter().find_map(|layer| match (named(&layer.pass), named(&layer.hide)) {
             (true, _) => Some(false),
             (false, true) => Some(true),
@@ -59,7 +59,7 @@ impl Hidden<'_> {
     }
 
     /// What settings set, by name. The strongest layer that names a variable decides, whether it sets or hides it.
-    pub(crate) fn set(&self) -> BTreeMap<&str, &str> {
+    pub(crate) fn assignments(&self) -> BTreeMap<&str, &str> {
         let mut set = BTreeMap::new();
         for layer in self.settings.iter().rev() {
             set.retain(|name: &&str, _| !layer.hide.iter().any(|pattern| pattern.matches(name)));
@@ -111,13 +111,13 @@ fn matches(pattern: &str, name: &str) -> bool {
     left.ends_with(last)
 }
 
-impl<'de> Deserialize<'de> for NamePattern {
+impl<'de> Deserialize<'de> for VariablePattern {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        NamePattern::parse(String::deserialize(from)?).map_err(de::Error::custom)
+        VariablePattern::parse(String::deserialize(from)?).map_err(de::Error::custom)
     }
 }
 
-impl Serialize for NamePattern {
+impl Serialize for VariablePattern {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&self.0)
     }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_a_key_by_its_name_is_hidden_in_either_case_and_passed_when_settings_say_so() {
-        let hidden = Hidden { keys: &BTreeSet::new(), settings: &[] };
+        let hidden = HiddenVariables { keys: &BTreeSet::new(), settings: &[] };
         let keys = "AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_ACCESS_KEY_ID GITHUB_TOKEN GH_TOKEN HF_TOKEN NPM_TOKEN \
                     DATABASE_URL OPENAI_ADMIN_KEY api_key npm_token STRIPE_SECRET_KEY DB_PASSWORD CLIENT_SECRET \
                     GITLAB_PRIVATE_TOKEN SLACK_BOT_TOKEN AZURE_CLIENT_SECRET PGPASSWORD TOKEN SECRET";
@@ -137,9 +137,11 @@ mod tests {
         let others = "PATH HOME LANG AWS_REGION AWS_PROFILE GITHUB_ACTIONS SSH_AUTH_SOCK MAX_OUTPUT_TOKENS TOKENIZERS_PARALLELISM \
                       KEYBOARD PASSENGER_HOME CARGO_HOME GOOGLE_APPLICATION_CREDENTIALS COMPASS GPG_TTY HTTPS_PROXY";
         assert_eq!(others.split_whitespace().find(|name| hidden.hides(name)), None);
-        let pass =
-            Environment { pass: vec![NamePattern::parse("GITHUB_TOKEN".into()).unwrap()], ..Environment::default() };
-        let passing = Hidden { keys: &BTreeSet::new(), settings: &[pass] };
+        let pass = EnvironmentSettings {
+            pass: vec![VariablePattern::parse("GITHUB_TOKEN".into()).unwrap()],
+            ..EnvironmentSettings::default()
+        };
+        let passing = HiddenVariables { keys: &BTreeSet::new(), settings: &[pass] };
         assert!(!passing.hides("GITHUB_TOKEN") && passing.is_secret("GITHUB_TOKEN") && passing.hides("GH_TOKEN"));
     }
 

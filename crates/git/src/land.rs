@@ -26,8 +26,8 @@ const BUSY: [(&str, &str); 4] = [
 #[derive(Debug)]
 pub struct LandRequest<'a> {
     /// What it was built on.
-    pub outset: &'a BaseCommit,
-    /// The result, built on the outset's HEAD.
+    pub base_commit: &'a BaseCommit,
+    /// The result, built on the base commit's HEAD.
     pub tip: &'a Commit,
     /// A checkout for what must not be seen in the repository.
     pub scratch: &'a ScratchCheckout,
@@ -158,10 +158,11 @@ impl LandRequest<'_> {
     }
 
     async fn expect_same_place(&self, git: &Git, now: &BaseCommit) -> Result<(), LandError> {
-        let name =
-            |outset: &BaseCommit| outset.branch.clone().unwrap_or_else(|| format!("{} itself", short(&outset.head)));
-        if now.branch != self.outset.branch || now.branch.is_none() && now.head != self.outset.head {
-            return Err(LandError::Elsewhere { was: name(self.outset), is: name(now) });
+        let name = |base_commit: &BaseCommit| {
+            base_commit.branch.clone().unwrap_or_else(|| format!("{} itself", short(&base_commit.head)))
+        };
+        if now.branch != self.base_commit.branch || now.branch.is_none() && now.head != self.base_commit.head {
+            return Err(LandError::Elsewhere { was: name(self.base_commit), is: name(now) });
         }
         if !holds(git, self.tip, &now.head).await? {
             return Err(LandError::Diverged { branch: name(now), at: now.head.clone() });
@@ -171,7 +172,7 @@ impl LandRequest<'_> {
 
     /// Nothing is uncommitted but what the work was built on. Files that git does not know may lie around.
     async fn expect_same_files(&self, git: &Git) -> Result<(), LandError> {
-        if self.outset.base == self.outset.head {
+        if self.base_commit.base == self.base_commit.head {
             // What is not committed inside a submodule is not touched, and nothing of its settings is run to know of it.
             let quiet = ["--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
             let said = git.done(&[&["status", "--porcelain", "-z"][..], &quiet].concat(), &[]).await?;
@@ -179,7 +180,7 @@ impl LandRequest<'_> {
             let names: Vec<String> = names.map(|name| String::from_utf8_lossy(name).into_owned()).take(20).collect();
             return if names.is_empty() { Ok(()) } else { Err(LandError::Unclean(names)) };
         }
-        let was = git.text(&["rev-parse", "--verify", &format!("{}^{{tree}}", self.outset.base)]).await?;
+        let was = git.text(&["rev-parse", "--verify", &format!("{}^{{tree}}", self.base_commit.base)]).await?;
         if self.tree_now(git).await? == was { Ok(()) } else { Err(LandError::Changed) }
     }
 
@@ -188,7 +189,8 @@ impl LandRequest<'_> {
         let repository = Repository::find(git).await?;
         let index = repository.git().text(&["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
         let aside = self.scratch.aside(repository.git());
-        let staging = StagingIndex::merged(aside, Path::new(&index), &self.scratch.index(), &self.outset.head).await?;
+        let staging =
+            StagingIndex::merged(aside, Path::new(&index), &self.scratch.index(), &self.base_commit.head).await?;
         staging.stage_all(repository.top()).await?;
         staging.tree().await
     }

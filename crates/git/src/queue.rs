@@ -10,7 +10,7 @@ use crate::{
 /// A merge queue. Its tip moves only by merges that were accepted.
 #[derive(Debug)]
 pub struct MergeQueue {
-    yard: MergeWorkspace,
+    workspace: MergeWorkspace,
     tip: Commit,
 }
 
@@ -44,8 +44,8 @@ pub struct MergeCandidate(Commit);
 
 impl MergeQueue {
     /// A queue on top of `tip`: the base, or what an earlier one had accepted.
-    pub fn new(yard: MergeWorkspace, tip: Commit) -> MergeQueue {
-        MergeQueue { yard, tip }
+    pub fn new(workspace: MergeWorkspace, tip: Commit) -> MergeQueue {
+        MergeQueue { workspace, tip }
     }
 
     /// What is merged so far.
@@ -54,13 +54,13 @@ impl MergeQueue {
     }
 
     /// Where it works.
-    pub fn yard(&self) -> &MergeWorkspace {
-        &self.yard
+    pub fn workspace(&self) -> &MergeWorkspace {
+        &self.workspace
     }
 
     /// Merges a part for a look at it; the tip stays.
     pub async fn offer(&self, part: &MergePart) -> Result<MergeCandidateOutcome, GitError> {
-        Ok(match merge(&self.yard.repository, &self.tip, part, &self.yard.by).await? {
+        Ok(match merge(&self.workspace.repository, &self.tip, part, &self.workspace.by).await? {
             MergeOutcome::Whole(commit) if commit == self.tip => MergeCandidateOutcome::Held,
             MergeOutcome::Whole(commit) => MergeCandidateOutcome::Candidate(MergeCandidate(commit)),
             MergeOutcome::Conflict(conflict) => MergeCandidateOutcome::Conflict(conflict),
@@ -69,7 +69,7 @@ impl MergeQueue {
 
     /// Takes what somebody made of a conflict, unless marks are left in it.
     pub async fn settle(&self, conflict: &MergeConflict, done: &Commit) -> Result<ConflictOutcome, GitError> {
-        Ok(match conflict.resolve(&self.yard.repository, done, &self.yard.by).await? {
+        Ok(match conflict.resolve(&self.workspace.repository, done, &self.workspace.by).await? {
             ResolveOutcome::Whole(commit) => ConflictOutcome::Candidate(MergeCandidate(commit)),
             ResolveOutcome::Marked(files) => ConflictOutcome::Marked(files),
         })
@@ -77,20 +77,20 @@ impl MergeQueue {
 
     /// Checks a candidate out, and tells where.
     pub async fn show(&self, candidate: &MergeCandidate) -> Result<&Path, GitError> {
-        self.yard.scratch.show(&candidate.0).await?;
-        Ok(self.yard.scratch.folder())
+        self.workspace.scratch.show(&candidate.0).await?;
+        Ok(self.workspace.scratch.folder())
     }
 
     /// Moves the tip, once the repository keeps it.
     pub async fn accept(&mut self, candidate: MergeCandidate) -> Result<&Commit, GitError> {
-        self.yard.repository.done(&["update-ref", &self.yard.pin, candidate.0.as_str()], &[]).await?;
+        self.workspace.repository.done(&["update-ref", &self.workspace.pin, candidate.0.as_str()], &[]).await?;
         self.tip = candidate.0;
         Ok(&self.tip)
     }
 
     /// What it worked with, when it is over.
     pub fn end(self) -> (MergeWorkspace, Commit) {
-        (self.yard, self.tip)
+        (self.workspace, self.tip)
     }
 }
 

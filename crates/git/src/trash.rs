@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use host::{Home, RemovedFiles};
-use protocol::{At, SessionId, TaskId};
+use protocol::{SessionId, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
@@ -46,7 +46,7 @@ pub struct TrashedCheckout {
     /// Whose it was.
     pub id: CheckoutId,
     /// When it was put there.
-    pub at: At,
+    pub at: Timestamp,
     /// Why it was not removed.
     pub why: String,
 }
@@ -84,7 +84,7 @@ impl Checkout {
 
     /// Does away with it: removes it if all that was made in it is kept, else puts it into the trash. Refused while
     /// somebody may work in it.
-    pub async fn discard(mut self, home: &Home, now: At) -> Result<DiscardOutcome, GitError> {
+    pub async fn discard(mut self, home: &Home, now: Timestamp) -> Result<DiscardOutcome, GitError> {
         self.require_free()?;
         // Whatever keeps it from being seen is met again, and told, when it is sealed.
         if self.is_as_sealed().await.unwrap_or(false) {
@@ -98,7 +98,7 @@ impl Checkout {
     }
 
     /// Puts it into the trash as it is. Refused while somebody may work in it.
-    pub fn trash(self, home: &Home, now: At, why: &str) -> Result<DiscardOutcome, GitError> {
+    pub fn trash(self, home: &Home, now: Timestamp, why: &str) -> Result<DiscardOutcome, GitError> {
         self.require_free()?;
         self.put_away(home, now, why.to_owned())
     }
@@ -122,7 +122,7 @@ impl Checkout {
         Ok(removed)
     }
 
-    fn put_away(&self, home: &Home, now: At, why: String) -> Result<DiscardOutcome, GitError> {
+    fn put_away(&self, home: &Home, now: Timestamp, why: String) -> Result<DiscardOutcome, GitError> {
         let name = format!("{}-{}", now.0, self.record.id.task);
         let place = Path::new(TRASH).join(&name);
         let folder = host::make_below(home.root(), &place).map_err(GitError::file(home.root().join(&place)))?;
@@ -160,7 +160,7 @@ impl TrashedCheckout {
     pub fn all(home: &Home) -> Vec<TrashedCheckout> {
         let mut all: Vec<TrashedCheckout> = plain_names(&home.trash_dir())
             .filter_map(|(_, name)| {
-                let at = At(name.split_once('-')?.0.parse().ok()?);
+                let at = Timestamp(name.split_once('-')?.0.parse().ok()?);
                 let note = read_note(home, &name).ok()?;
                 Some(TrashedCheckout { name, id: note.record.id, at, why: note.why })
             })

@@ -24,7 +24,7 @@ const EVENTS: [(HookEvent, &str, &str); 17] = [
 ];
 
 /// What either family tells hooks of, and Bosun does not.
-const FOREIGN: [&str; 21] = [
+const UNSUPPORTED_EVENTS: [&str; 21] = [
     "preMcpToolCall",
     "userPromptTransformed",
     "postResult",
@@ -49,10 +49,10 @@ const FOREIGN: [&str; 21] = [
 ];
 
 /// How much two names must be alike for one to be meant by the other.
-const ALIKE: f64 = 0.8;
+const MIN_SIMILARITY: f64 = 0.8;
 
 /// Whether this version tells hooks of such an event.
-pub fn is_served(event: HookEvent) -> bool {
+pub fn is_supported_event(event: HookEvent) -> bool {
     match event {
         HookEvent::TeammateIdle | HookEvent::Notification => false,
         HookEvent::SessionStart
@@ -74,37 +74,37 @@ pub fn is_served(event: HookEvent) -> bool {
 }
 
 /// The event that a name of either family means; nothing if hooks are not told of it.
-pub fn named(name: &str) -> Option<HookEvent> {
-    match Named::of(name) {
-        Named::Event(event, _) => Some(event),
-        Named::Unserved | Named::Unknown(_) => None,
+pub fn event_by_name(name: &str) -> Option<HookEvent> {
+    match EventNameMatch::of(name) {
+        EventNameMatch::Event(event, _) => Some(event),
+        EventNameMatch::Unsupported | EventNameMatch::Unknown(_) => None,
     }
 }
 
 /// What a name in a file stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum EventNameMatch {
     /// An event, in one family's words.
     Event(HookEvent, HookDialect),
     /// An event that hooks are not told of.
-    Unserved,
+    Unsupported,
     /// Nothing; perhaps this was meant.
     Unknown(Option<&'static str>),
 }
 
-impl Named {
+impl EventNameMatch {
     /// What a name stands for. The case of its first letter tells the family.
-    pub(crate) fn of(name: &str) -> Named {
+    pub(crate) fn of(name: &str) -> EventNameMatch {
         let found = EVENTS.iter().find_map(|(event, camel, pascal)| match () {
             () if *camel == name => Some((*event, HookDialect::Camel)),
             () if *pascal == name => Some((*event, HookDialect::Snake)),
             () => None,
         });
         match found.or_else(|| mixed(name)) {
-            Some((event, dialect)) if is_served(event) => Named::Event(event, dialect),
-            Some(_) => Named::Unserved,
-            None if FOREIGN.contains(&name) => Named::Unserved,
-            None => Named::Unknown(nearest(name)),
+            Some((event, dialect)) if is_supported_event(event) => EventNameMatch::Event(event, dialect),
+            Some(_) => EventNameMatch::Unsupported,
+            None if UNSUPPORTED_EVENTS.contains(&name) => EventNameMatch::Unsupported,
+            None => EventNameMatch::Unknown(nearest(name)),
         }
     }
 }
@@ -122,16 +122,17 @@ fn mixed(name: &str) -> Option<(HookEvent, HookDialect)> {
 
 fn nearest(name: &str) -> Option<&'static str> {
     let wanted = name.replace(['_', '-', ' '], "").to_ascii_lowercase();
-    let names = EVENTS.iter().filter(|(event, ..)| is_served(*event)).flat_map(|(_, camel, pascal)| [*camel, *pascal]);
+    let names =
+        EVENTS.iter().filter(|(event, ..)| is_supported_event(*event)).flat_map(|(_, camel, pascal)| [*camel, *pascal]);
     let is_upper = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
     // Of two that are as near, the one of the same family.
     let family = |known: &str| f64::from(u8::from(is_upper(known) == is_upper(name))) / 1000.0;
     let scored = names.map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()) + family(known), known));
-    scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score >= ALIKE).map(|(_, known)| known)
+    scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score >= MIN_SIMILARITY).map(|(_, known)| known)
 }
 
 /// An event's name in a family's words.
-pub(crate) fn name(event: HookEvent, dialect: HookDialect) -> &'static str {
+pub(crate) fn event_name(event: HookEvent, dialect: HookDialect) -> &'static str {
     let found = EVENTS.iter().find(|(known, ..)| *known == event);
     match (found, dialect) {
         (Some((_, camel, _)), HookDialect::Camel) => camel,
@@ -142,7 +143,7 @@ pub(crate) fn name(event: HookEvent, dialect: HookDialect) -> &'static str {
 }
 
 /// What a hook's matcher is held against, in a word for people; none where there is nothing to match.
-pub(crate) fn matched(event: HookEvent) -> Option<&'static str> {
+pub(crate) fn matcher_subject(event: HookEvent) -> Option<&'static str> {
     match event {
         HookEvent::PreToolUse
         | HookEvent::PostToolUse
@@ -170,9 +171,9 @@ mod tests {
     #[test]
     fn every_event_has_a_name_in_both_families_and_reads_back() {
         for (event, camel, pascal) in EVENTS {
-            assert_eq!((name(event, HookDialect::Camel), name(event, HookDialect::Snake)), (camel, pascal));
-            let read = |text| matches!(Named::of(text), Named::Event(read, _) if read == event);
-            assert_eq!((read(camel), read(pascal)), (is_served(event), is_served(event)), "{camel}");
+            assert_eq!((event_name(event, HookDialect::Camel), event_name(event, HookDialect::Snake)), (camel, pascal));
+            let read = |text| matches!(EventNameMatch::of(text), EventNameMatch::Event(read, _) if read == event);
+            assert_eq!((read(camel), read(pascal)), (is_supported_event(event), is_supported_event(event)), "{camel}");
         }
     }
 
@@ -181,10 +182,10 @@ mod tests {
         for (wrong, right) in
             [("preTooluse", "preToolUse"), ("pre_tool_use", "preToolUse"), ("SubAgentStop", "subagentStop")]
         {
-            let Named::Unknown(Some(meant)) = Named::of(wrong) else { panic!("{wrong}") };
+            let EventNameMatch::Unknown(Some(meant)) = EventNameMatch::of(wrong) else { panic!("{wrong}") };
             assert_eq!(meant.to_ascii_lowercase(), right.to_ascii_lowercase());
         }
-        assert_eq!(Named::of("onMoonrise"), Named::Unknown(None));
-        assert_eq!(Named::of("WorktreeCreate"), Named::Unserved);
+        assert_eq!(EventNameMatch::of("onMoonrise"), EventNameMatch::Unknown(None));
+        assert_eq!(EventNameMatch::of("WorktreeCreate"), EventNameMatch::Unsupported);
     }
 }

@@ -5,44 +5,44 @@ use std::collections::BTreeSet;
 use protocol::{HookEvent, HookSpec};
 use regex::Regex;
 
-use crate::{Agent, Occasion};
+use crate::{HookAgent, HookEventData};
 
 /// A hook whose matcher is ready.
 #[derive(Debug, Clone)]
 pub struct Hook {
     /// The hook as it was written.
     pub spec: HookSpec,
-    matcher: Matcher,
+    matcher: HookMatcher,
 }
 
 #[derive(Debug, Clone)]
-enum Matcher {
+enum HookMatcher {
     All,
     Names(Regex),
 }
 
 /// Hooks in the order they run.
 #[derive(Debug, Clone, Default)]
-pub struct Hooks {
+pub struct HookSet {
     hooks: Vec<Hook>,
     events: BTreeSet<HookEvent>,
 }
 
-impl Hooks {
+impl HookSet {
     /// Makes hooks ready. A matcher that is no pattern, which reading a file would have refused, matches everything:
     /// better a hook too often than a guard that sleeps.
-    pub fn new(specs: impl IntoIterator<Item = HookSpec>) -> Hooks {
+    pub fn new(specs: impl IntoIterator<Item = HookSpec>) -> HookSet {
         let ready = |spec: HookSpec| {
             let pattern = spec.matcher.as_deref().map(compile);
             let matcher = match pattern {
-                Some(Ok(Some(pattern))) => Matcher::Names(pattern),
-                None | Some(Ok(None) | Err(_)) => Matcher::All,
+                Some(Ok(Some(pattern))) => HookMatcher::Names(pattern),
+                None | Some(Ok(None) | Err(_)) => HookMatcher::All,
             };
             Hook { spec, matcher }
         };
         let hooks: Vec<Hook> = specs.into_iter().map(ready).collect();
         let events = hooks.iter().map(|hook| hook.spec.event).collect();
-        Hooks { hooks, events }
+        HookSet { hooks, events }
     }
 
     /// Whether there are none.
@@ -51,16 +51,16 @@ impl Hooks {
     }
 
     /// Whether any hook is told of such an event.
-    pub fn listen(&self, event: HookEvent) -> bool {
+    pub fn has_event(&self, event: HookEvent) -> bool {
         self.events.contains(&event)
     }
 
     /// Those that are told of an occasion.
-    pub fn on(&self, event: HookEvent, occasion: &Occasion, agent: &Agent<'_>) -> Vec<&Hook> {
-        if !self.listen(event) {
+    pub fn matching(&self, event: HookEvent, occasion: &HookEventData, agent: &HookAgent<'_>) -> Vec<&Hook> {
+        if !self.has_event(event) {
             return Vec::new();
         }
-        let names = occasion.names(*agent);
+        let names = occasion.matcher_names(*agent);
         self.hooks.iter().filter(|hook| hook.spec.event == event && hook.matches(&names)).collect()
     }
 }
@@ -68,10 +68,10 @@ impl Hooks {
 impl Hook {
     fn matches(&self, names: &[&str]) -> bool {
         match &self.matcher {
-            Matcher::All => true,
+            HookMatcher::All => true,
             // Where there is nothing to match, there is nothing to leave out.
-            Matcher::Names(_) if names.is_empty() => true,
-            Matcher::Names(pattern) => names.iter().any(|name| pattern.is_match(name)),
+            HookMatcher::Names(_) if names.is_empty() => true,
+            HookMatcher::Names(pattern) => names.iter().any(|name| pattern.is_match(name)),
         }
     }
 }

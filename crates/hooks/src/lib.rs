@@ -7,24 +7,24 @@
 
 #![deny(missing_docs)]
 
-mod answer;
+mod answer_scanner;
 mod event;
+mod event_data;
 mod hook;
-pub mod names;
-mod occasion;
+mod output_parser;
 mod payload;
 mod problem;
 mod program;
 mod read;
 mod run;
-mod said;
+pub mod tool_names;
 mod verdict;
 
-pub use event::{is_served, named};
-pub use hook::{Hook, Hooks};
-pub use occasion::{About, Agent, ItemStep, ItemTold, Occasion, Origin, ToolUse};
-pub use problem::{Position, Problem};
+pub use event::{event_by_name, is_supported_event};
+pub use event_data::{HookAgent, HookContext, HookEventData, HookItem, ItemStep, SessionOrigin, ToolUse};
+pub use hook::{Hook, HookSet};
+pub use problem::{HookProblem, TextPosition};
 pub use program::program_digest;
-pub use read::{Place, disables_all, read, read_value};
-pub use run::{Driver, Runner, Ways};
-pub use verdict::{RuleUpdate, RuleUpdateKind, Ruling, Verdict};
+pub use read::{HookFileLocation, disables_all, read, read_value};
+pub use run::{ClientHookCaller, HookRunner, HookRunnerConfig};
+pub use verdict::{HookVerdict, RuleUpdate, RuleUpdateKind, Ruling};

@@ -3,14 +3,14 @@
 use protocol::{HookDialect, HookEvent, ListName, PermissionMode};
 use serde_json::{Map, Value, json};
 
-use crate::{About, ItemTold, Occasion, ToolUse, event, names};
+use crate::{HookContext, HookEventData, HookItem, ToolUse, event, tool_names};
 
 /// Most bytes of one text in a payload; the transcript has all of it.
 const TEXT_MAX: usize = 64 * 1024;
 
 /// An occasion in a family's words.
-pub(crate) fn payload(occasion: &Occasion, event: HookEvent, about: &About, dialect: HookDialect) -> Value {
-    let mut fields = Fields { dialect, map: Map::new() };
+pub(crate) fn payload(occasion: &HookEventData, event: HookEvent, about: &HookContext, dialect: HookDialect) -> Value {
+    let mut fields = PayloadFields { dialect, map: Map::new() };
     fields.base(event, about);
     fields.agent(about);
     fields.occasion(occasion, about);
@@ -18,13 +18,13 @@ pub(crate) fn payload(occasion: &Occasion, event: HookEvent, about: &About, dial
     Value::Object(fields.map)
 }
 
-fn ids(event: HookEvent, about: &About) -> Value {
+fn ids(event: HookEvent, about: &HookContext) -> Value {
     json!({
-        "event": event::name(event, HookDialect::Camel),
+        "event": event::event_name(event, HookDialect::Camel),
         "session": about.session.to_string(),
         "agent": about.agent.to_string(),
         "parent": about.parent.map(|parent| parent.to_string()),
-        "type": about.kind,
+        "type": about.definition,
         "path": about.path,
         "depth": about.depth,
         "activation": about.activation.0,
@@ -33,12 +33,12 @@ fn ids(event: HookEvent, about: &About) -> Value {
     })
 }
 
-struct Fields {
+struct PayloadFields {
     dialect: HookDialect,
     map: Map<String, Value>,
 }
 
-impl Fields {
+impl PayloadFields {
     fn put(&mut self, camel: &str, snake: &str, value: impl Into<Value>) {
         let name = match self.dialect {
             HookDialect::Camel => camel,
@@ -47,9 +47,9 @@ impl Fields {
         self.map.insert(name.into(), value.into());
     }
 
-    fn base(&mut self, event: HookEvent, about: &About) {
+    fn base(&mut self, event: HookEvent, about: &HookContext) {
         self.put("sessionId", "session_id", about.session.to_string());
-        self.put("hookEventName", "hook_event_name", event::name(event, self.dialect));
+        self.put("hookEventName", "hook_event_name", event::event_name(event, self.dialect));
         self.put("transcriptPath", "transcript_path", about.transcript.clone());
         self.put("timestamp", "timestamp", about.at.0);
         self.put("cwd", "cwd", about.cwd.clone());
@@ -57,46 +57,48 @@ impl Fields {
     }
 
     /// Both families name the agent only below the session's own.
-    fn agent(&mut self, about: &About) {
+    fn agent(&mut self, about: &HookContext) {
         let Some(parent) = about.parent else { return };
         self.put("agentId", "agent_id", about.agent.to_string());
-        self.put("agentType", "agent_type", about.kind.clone());
+        self.put("agentType", "agent_type", about.definition.clone());
         self.put("agentName", "agent_name", about.name.clone());
         self.put("agentDisplayName", "agent_display_name", about.name.clone());
         self.put("agentDescription", "agent_description", about.description.clone());
         self.put("parentAgentId", "parent_agent_id", parent.to_string());
     }
 
-    fn occasion(&mut self, occasion: &Occasion, about: &About) {
+    fn occasion(&mut self, occasion: &HookEventData, about: &HookContext) {
         if let Some(call) = occasion.call() {
             self.call(call);
         }
         match occasion {
-            Occasion::SessionStart(origin) => {
-                let words = origin.words();
+            HookEventData::SessionStart(origin) => {
+                let words = origin.source_names();
                 let word = match self.dialect {
                     HookDialect::Camel => words.first(),
                     HookDialect::Snake => words.last(),
                 };
                 self.put("source", "source", word.copied().unwrap_or_default());
             }
-            Occasion::SessionEnd { reason } => self.put("reason", "reason", reason.clone()),
-            Occasion::Prompt { prompt } => self.put("prompt", "prompt", clipped(prompt)),
-            Occasion::PostTool { answer, .. } => {
+            HookEventData::SessionEnd { reason } => self.put("reason", "reason", reason.clone()),
+            HookEventData::Prompt { prompt } => self.put("prompt", "prompt", clipped(prompt)),
+            HookEventData::PostTool { answer, .. } => {
                 let camel = json!({ "resultType": "success", "textResultForLlm": clipped(answer) });
                 match self.dialect {
                     HookDialect::Camel => self.put("toolResult", "", camel),
                     HookDialect::Snake => self.put("", "tool_response", clipped(answer)),
                 }
             }
-            Occasion::ToolFailed { error, .. } => self.put("error", "error", clipped(error)),
-            Occasion::PermissionRequest { reason, .. } | Occasion::PermissionDenied { reason, .. } => {
+            HookEventData::ToolFailed { error, .. } => self.put("error", "error", clipped(error)),
+            HookEventData::PermissionRequest { reason, .. } | HookEventData::PermissionDenied { reason, .. } => {
                 self.put("reason", "reason", clipped(reason));
             }
-            Occasion::Stop { reason, said, again } => self.stop(reason, said, *again, about),
-            Occasion::Item { item, .. } => self.item(item),
-            Occasion::Compact(cause) => self.put("trigger", "trigger", cause.trigger()),
-            Occasion::Error { what, message } => {
+            HookEventData::AgentStop { reason, last_message: said, is_repeated: again } => {
+                self.stop(reason, said, *again, about)
+            }
+            HookEventData::Item { item, .. } => self.item(item),
+            HookEventData::Compact(cause) => self.put("trigger", "trigger", cause.trigger()),
+            HookEventData::Error { what, message } => {
                 let camel = json!({ "name": what, "message": clipped(message) });
                 match self.dialect {
                     HookDialect::Camel => self.put("error", "", camel),
@@ -104,14 +106,14 @@ impl Fields {
                 }
                 self.put("errorContext", "error_context", *what);
             }
-            Occasion::Start | Occasion::PreTool(_) => {}
+            HookEventData::AgentStart | HookEventData::PreTool(_) => {}
         }
     }
 
     fn call(&mut self, call: &ToolUse) {
-        self.put("toolName", "tool_name", names::told(&call.tool, self.dialect));
+        self.put("toolName", "tool_name", tool_names::dialect_tool_name(&call.tool, self.dialect));
         let input = match serde_json::from_str(&call.input) {
-            Ok(Value::Object(input)) => Value::Object(names::to_theirs(&call.tool, self.dialect, input)),
+            Ok(Value::Object(input)) => Value::Object(tool_names::args_to_dialect(&call.tool, self.dialect, input)),
             // What the model wrote is no arguments; the tool will say so.
             Ok(_) | Err(_) => Value::String(clipped(&call.input)),
         };
@@ -119,7 +121,7 @@ impl Fields {
         self.put("toolCallId", "tool_use_id", call.id.0.clone());
     }
 
-    fn item(&mut self, item: &ItemTold) {
+    fn item(&mut self, item: &HookItem) {
         self.put("taskId", "task_id", item.id.to_string());
         self.put("taskSubject", "task_subject", item.subject.clone());
         self.put("taskDescription", "task_description", clipped(&item.description));
@@ -133,7 +135,7 @@ impl Fields {
     }
 
     /// The first family writes one of these names with underscores too.
-    fn stop(&mut self, reason: &str, said: &str, again: bool, about: &About) {
+    fn stop(&mut self, reason: &str, said: &str, again: bool, about: &HookContext) {
         self.put("stopReason", "stop_reason", reason);
         self.put("stop_hook_active", "stop_hook_active", again);
         self.put("response", "last_assistant_message", clipped(said));

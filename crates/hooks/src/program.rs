@@ -9,11 +9,11 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Most bytes of a file whose content is looked at; a larger one is known by when it was last changed.
-const MOST: u64 = 4 << 20;
+const MAX_HASHED_BYTES: u64 = 4 << 20;
 
 /// What a file holds, in short. Of a `package.json` only the scripts count: the rest changes with every dependency.
 pub fn program_digest(path: &Path) -> String {
-    match host::read_plain(path, MOST) {
+    match host::read_plain(path, MAX_HASHED_BYTES) {
         Ok(None) => "absent".into(),
         Ok(Some(bytes)) if path.ends_with("package.json") => hashed(&scripts(&bytes).unwrap_or(bytes)),
         Ok(Some(bytes)) => hashed(&bytes),
@@ -34,7 +34,7 @@ fn hashed(bytes: &[u8]) -> String {
 }
 
 /// The first of these that is not as it was when the hook was trusted, for a hook that runs in this folder.
-pub(crate) fn changed(programs: &[HookProgram], folder: &Path) -> Option<PathBuf> {
+pub(crate) fn first_changed(programs: &[HookProgram], folder: &Path) -> Option<PathBuf> {
     let places = programs.iter().map(|program| (folder.join(&program.path), &program.digest));
     places.filter(|(path, digest)| program_digest(path) != **digest).map(|(path, _)| path).next()
 }

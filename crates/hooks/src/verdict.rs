@@ -5,15 +5,15 @@ use serde_json::{Map, Value};
 
 /// What hooks have to say to an occasion, all of them together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct HookVerdict {
     /// Whether it may happen.
     pub ruling: Ruling,
     /// The arguments that the call is to have instead.
-    pub input: Option<Map<String, Value>>,
+    pub updated_input: Option<Map<String, Value>>,
     /// The words that the prompt or the answer is to have instead.
-    pub text: Option<String>,
+    pub replacement_text: Option<String>,
     /// Why the agent is to stop altogether, if it is.
-    pub halts: Option<String>,
+    pub halt_reason: Option<String>,
     /// What the agent is to be told.
     pub context: Vec<String>,
     /// What the person is to be told.
@@ -64,21 +64,29 @@ pub enum Ruling {
     },
 }
 
-impl Verdict {
+impl HookVerdict {
     /// Takes in what a later hook said: the strongest word counts, the latest change, and everything that was told.
-    pub(crate) fn join(&mut self, later: Verdict) {
-        let Verdict { ruling, input, text, halts, context, messages, rules } = later;
+    pub(crate) fn join(&mut self, later: HookVerdict) {
+        let HookVerdict {
+            ruling,
+            updated_input: input,
+            replacement_text: text,
+            halt_reason: halts,
+            context,
+            messages,
+            rules,
+        } = later;
         self.ruling = std::mem::take(&mut self.ruling).stronger(ruling);
-        self.input = input.or(self.input.take());
-        self.text = text.or(self.text.take());
-        self.halts = self.halts.take().or(halts);
+        self.updated_input = input.or(self.updated_input.take());
+        self.replacement_text = text.or(self.replacement_text.take());
+        self.halt_reason = self.halt_reason.take().or(halts);
         self.context.extend(context);
         self.messages.extend(messages);
         self.rules.extend(rules);
     }
 
     /// Why it may not happen, if it may not.
-    pub fn denied(&self) -> Option<&str> {
+    pub fn denial_reason(&self) -> Option<&str> {
         match &self.ruling {
             Ruling::Deny { reason } => Some(reason),
             Ruling::Nothing | Ruling::Allow | Ruling::Ask { .. } => None,

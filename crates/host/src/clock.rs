@@ -3,12 +3,12 @@
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use protocol::At;
+use protocol::Timestamp;
 
 /// Tells the time.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// This moment.
-    fn now(&self) -> At;
+    fn now(&self) -> Timestamp;
 }
 
 /// The machine's own clock, which may jump in either direction.
@@ -17,9 +17,9 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else is given")]
-    fn now(&self) -> At {
+    fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        At(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+        Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 }
 
@@ -29,6 +29,6 @@ mod tests {
 
     #[test]
     fn the_system_clock_is_past_the_day_this_was_written() {
-        assert!(SystemClock.now() > At(1_790_000_000_000));
+        assert!(SystemClock.now() > Timestamp(1_790_000_000_000));
     }
 }

@@ -8,7 +8,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use bosun_kernel::{Effect, Ending, Input, Kernel, Letter, Limits, Point, Report, Spawn};
+use bosun_kernel::{
+    BoundaryPoint, Kernel, KernelEffect, KernelInput, NewMail, RunEnding, RunUpdate, SessionLimits, TaskSpawn,
+};
 use protocol::*;
 
 /// How many todos are worked on at once.
@@ -52,11 +54,11 @@ fn cpu() -> Duration {
 }
 
 fn done(kernel: &Kernel) -> usize {
-    kernel.graph().nodes().filter(|(_, node)| node.standing.status() == TodoStatus::Done).count()
+    kernel.graph().nodes().filter(|(_, node)| node.progress.status() == TodoStatus::Done).count()
 }
 
-fn limits(todos: u32) -> Limits {
-    Limits { live: LIVE + 1, total: todos, ..Limits::default() }
+fn limits(todos: u32) -> SessionLimits {
+    SessionLimits { live: LIVE + 1, total: todos, ..SessionLimits::default() }
 }
 
 /// Todos in layers, the same every time.
@@ -95,21 +97,26 @@ impl Dice {
 
 struct Bench {
     kernel: Kernel,
-    log: Vec<Entry>,
+    log: Vec<LogEntry>,
     inputs: u32,
     started: u32,
     /// Runs that were started and have not worked yet.
-    running: VecDeque<Run>,
+    running: VecDeque<RunId>,
 }
 
 impl Bench {
     fn open(todos: u32) -> Bench {
         let kernel = Kernel::new(limits(todos));
         let mut bench = Bench { kernel, log: Vec::new(), inputs: 0, started: 0, running: VecDeque::new() };
-        let spec = TaskSpec { rest: Rest::Idle, ..TaskSpec::new(Kind::Main, "main", "root") };
-        bench.give(Input::Open { root: id(1), spec, definition: None, terms: terms() });
-        let body = Body::text("go");
-        bench.give(Input::Send(Letter { to: id(1), from: Origin::User, delivery: Delivery::Steer, body }));
+        let spec = TaskSpec { on_complete: CompletionPolicy::Idle, ..TaskSpec::new(TaskType::Main, "main", "root") };
+        bench.give(KernelInput::Open { root: id(1), spec, definition: None, config: terms() });
+        let body = MailBody::text("go");
+        bench.give(KernelInput::Send(NewMail {
+            to: id(1),
+            from: Principal::User,
+            delivery: MailDelivery::Steer,
+            body,
+        }));
         let root = bench.running.pop_front().expect("the root runs");
         bench.work(root);
         bench
@@ -123,8 +130,8 @@ impl Bench {
     }
 
     fn begin(&mut self, todos: Vec<Todo>) {
-        self.give(Input::Todos { by: Origin::User, changed: todos, gone: Vec::new(), upto: 0 });
-        self.give(Input::BeginFleet(FleetTerms {
+        self.give(KernelInput::Todos { by: Principal::User, changed: todos, gone: Vec::new(), upto: 0 });
+        self.give(KernelInput::BeginFleet(FleetConfig {
             agent: None,
             goal: "go".into(),
             parallel: None,
@@ -141,39 +148,40 @@ impl Bench {
 
     /// Starts a worker for everything that is due.
     fn dispatch(&mut self) {
-        let due = self.kernel.due("worker");
+        let due = self.kernel.due_todos("worker");
         for todo in due {
             self.started += 1;
             let id = id(u128::from(self.started) + 1);
-            let named = TaskSpec::new(Kind::Agent, "worker", todo.0.clone());
-            let spec = TaskSpec { todo: Some(todo), rest: Rest::Finish, ..named };
-            let spawn = Spawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None };
-            self.give(Input::Spawn(spawn));
+            let named = TaskSpec::new(TaskType::Agent, "worker", todo.0.clone());
+            let spec = TaskSpec { todo: Some(todo), on_complete: CompletionPolicy::Finish, ..named };
+            let spawn = TaskSpawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None };
+            self.give(KernelInput::Spawn(spawn));
         }
     }
 
     /// One turn of a run, and its end.
-    fn work(&mut self, run: Run) {
-        self.report(run, Report::Boundary(Point::Between));
-        let quote = Quote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
-        self.report(run, Report::TurnBegun { model: "m".into(), quote });
+    fn work(&mut self, run: RunId) {
+        self.report(run, RunUpdate::Boundary(BoundaryPoint::Between));
+        let quote =
+            TurnQuote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+        self.report(run, RunUpdate::TurnBegun { model: "m".into(), quote });
         let turn = self.kernel.task(run.task).expect("it exists").turn;
-        let content = vec![Block::Text { text: "so".into() }];
+        let content = vec![ContentBlock::Text { text: "so".into() }];
         let (stop, usage, cost, model) = (StopReason::End, Usage::default(), Cost::ZERO, "m".into());
-        self.report(run, Report::TurnAnswered { turn, content, stop, usage, cost, model });
-        self.report(run, Report::Ended { ending: Ending::Completed, text: "done".into() });
+        self.report(run, RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model });
+        self.report(run, RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() });
     }
 
-    fn report(&mut self, run: Run, report: Report) {
-        self.give(Input::Report(run, report));
+    fn report(&mut self, run: RunId, report: RunUpdate) {
+        self.give(KernelInput::Report(run, report));
     }
 
-    fn give(&mut self, input: Input) {
+    fn give(&mut self, input: KernelInput) {
         self.inputs += 1;
-        for effect in self.kernel.apply(At(1), input).expect("nothing here is refused") {
+        for effect in self.kernel.apply(Timestamp(1), input).expect("nothing here is refused") {
             match effect {
-                Effect::Record(entry) => self.log.push(entry),
-                Effect::Start(run) => self.running.push_back(run),
+                KernelEffect::Record(entry) => self.log.push(entry),
+                KernelEffect::Start(run) => self.running.push_back(run),
                 _other => {}
             }
         }
@@ -184,8 +192,8 @@ fn id(n: u128) -> TaskId {
     TaskId::new(uuid::Uuid::from_u128(n))
 }
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> SessionConfig {
+    SessionConfig {
         cwd: "/w".into(),
         model: "m".into(),
         permission: PermissionMode::Default,
@@ -194,7 +202,7 @@ fn terms() -> Terms {
         ask_user: false,
         max_turns: None,
         root_turns: None,
-        limits: protocol::TermLimits::default(),
+        limits: protocol::AgentLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: protocol::ListName::Session,

@@ -8,7 +8,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use bosun_kernel::{Effect, Ending, Input, Kernel, Letter, Limits, Point, Report, Spawn};
+use bosun_kernel::{
+    BoundaryPoint, Kernel, KernelEffect, KernelInput, NewMail, RunEnding, RunUpdate, SessionLimits, TaskSpawn,
+};
 use protocol::*;
 
 const TURNS: u32 = 4;
@@ -17,12 +19,12 @@ const CALLS: [&str; 3] = ["a", "b", "c"];
 fn main() {
     println!("{:>28} {:>7} {:>9} {:>11} {:>11} {:>9}", "", "agents", "inputs", "µs decide", "µs fold", "seconds");
     for agents in [10, 100, 1_000, 4_000] {
-        let limits = Limits { live: agents, total: agents, ..Limits::default() };
+        let limits = SessionLimits { live: agents, total: agents, ..SessionLimits::default() };
         measure("all live", limits.clone(), agents, Parent::WorksOn);
         measure("all live, root waits", limits.clone(), agents, Parent::WaitsInOneCall);
         measure("all live, a wait for each", limits.clone(), agents, Parent::WaitsInManyCalls);
         let of_type = BTreeMap::from([("t0".to_owned(), 3), ("t1".to_owned(), 2)]);
-        measure("32 live, capped types", Limits { live: 32, of_type, ..limits }, agents, Parent::WorksOn);
+        measure("32 live, capped types", SessionLimits { live: 32, of_type, ..limits }, agents, Parent::WorksOn);
     }
 }
 
@@ -34,7 +36,7 @@ enum Parent {
     WaitsInManyCalls,
 }
 
-fn measure(what: &str, limits: Limits, agents: u32, parent: Parent) {
+fn measure(what: &str, limits: SessionLimits, agents: u32, parent: Parent) {
     let mut bench = Bench::open(limits);
     bench.start(agents, parent);
     while !bench.running.is_empty() {
@@ -50,29 +52,34 @@ fn measure(what: &str, limits: Limits, agents: u32, parent: Parent) {
 struct Bench {
     kernel: Kernel,
     durable: Kernel,
-    now: At,
+    now: Timestamp,
     inputs: u32,
     deciding: Duration,
     folding: Duration,
     /// Runs that were started and have not worked yet.
-    running: Vec<Run>,
+    running: Vec<RunId>,
 }
 
 impl Bench {
-    fn open(limits: Limits) -> Bench {
+    fn open(limits: SessionLimits) -> Bench {
         let mut bench = Bench {
             kernel: Kernel::new(limits.clone()),
             durable: Kernel::new(limits),
-            now: At(1),
+            now: Timestamp(1),
             inputs: 0,
             deciding: Duration::ZERO,
             folding: Duration::ZERO,
             running: Vec::new(),
         };
-        let spec = TaskSpec { rest: Rest::Idle, ..TaskSpec::new(Kind::Main, "main", "root") };
-        bench.give(Input::Open { root: id(1), spec, definition: None, terms: terms() });
-        let body = Body::text("go");
-        bench.give(Input::Send(Letter { to: id(1), from: Origin::User, delivery: Delivery::Steer, body }));
+        let spec = TaskSpec { on_complete: CompletionPolicy::Idle, ..TaskSpec::new(TaskType::Main, "main", "root") };
+        bench.give(KernelInput::Open { root: id(1), spec, definition: None, config: terms() });
+        let body = MailBody::text("go");
+        bench.give(KernelInput::Send(NewMail {
+            to: id(1),
+            from: Principal::User,
+            delivery: MailDelivery::Steer,
+            body,
+        }));
         bench
     }
 
@@ -80,77 +87,87 @@ impl Bench {
         let root = self.running.pop().expect("the root runs");
         let calls = (0..agents).map(|n| format!("call-{n}"));
         let turn = self.answer(root, calls.chain(["wait".to_owned()]));
-        let mode = if parent == Parent::WaitsInManyCalls { Mode::Sync } else { Mode::Background };
+        let mode = if parent == Parent::WaitsInManyCalls { TaskMode::Sync } else { TaskMode::Background };
         for n in 0..agents {
-            let spec = TaskSpec { mode, ..TaskSpec::new(Kind::Agent, format!("t{}", n % 5), "worker") };
+            let spec = TaskSpec { mode, ..TaskSpec::new(TaskType::Agent, format!("t{}", n % 5), "worker") };
             let by = Some((root, turn, CallId(format!("call-{n}"))));
             let id = id(u128::from(n) + 2);
-            self.give(Input::Spawn(Spawn { id, spec, prompt: "go".into(), by, until: None, definition: None }));
+            self.give(KernelInput::Spawn(TaskSpawn {
+                id,
+                spec,
+                prompt: "go".into(),
+                by,
+                until: None,
+                definition: None,
+            }));
         }
         if parent == Parent::WaitsInOneCall {
             let call = CallId("wait".into());
-            self.report(root, Report::CallStarted { turn, call: call.clone() });
+            self.report(root, RunUpdate::CallStarted { turn, call: call.clone() });
             let on = (0..agents).map(|n| id(u128::from(n) + 2)).collect();
-            self.report(root, Report::Wait { turn, call, on, mode: WaitMode::All, until: None });
+            self.report(root, RunUpdate::Wait { turn, call, on, mode: WaitMode::All, until: None });
         }
     }
 
     /// One turn of a run, or its end.
-    fn work(&mut self, run: Run) {
-        if self.kernel.task(run.task).is_none_or(|task| task.kind == Kind::Main) {
+    fn work(&mut self, run: RunId) {
+        if self.kernel.task(run.task).is_none_or(|task| task.kind == TaskType::Main) {
             return;
         }
-        self.report(run, Report::Boundary(Point::Between));
+        self.report(run, RunUpdate::Boundary(BoundaryPoint::Between));
         if self.kernel.task(run.task).is_some_and(|task| task.turns < TURNS) {
             let turn = self.answer(run, CALLS.map(str::to_owned).into_iter());
             for call in CALLS {
-                self.report(run, Report::CallStarted { turn, call: CallId(call.into()) });
+                self.report(run, RunUpdate::CallStarted { turn, call: CallId(call.into()) });
             }
             for call in CALLS {
-                let answer = Answer { status: AnswerStatus::Done, text: String::new() };
+                let answer = ToolResult { status: ToolResultStatus::Done, text: String::new() };
                 self.report(
                     run,
-                    Report::CallAnswered { turn, call: CallId(call.into()), answer, evidence: Vec::new() },
+                    RunUpdate::CallAnswered { turn, call: CallId(call.into()), answer, evidence: Vec::new() },
                 );
             }
             self.running.push(run);
         } else {
             self.answer(run, std::iter::empty());
-            self.report(run, Report::Ended { ending: Ending::Completed, text: "done".into() });
+            self.report(run, RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() });
         }
     }
 
     /// The model is asked and answers with calls, or with words when there are none.
-    fn answer(&mut self, run: Run, calls: impl Iterator<Item = String>) -> Turn {
-        let quote = Quote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
-        self.report(run, Report::TurnBegun { model: "m".into(), quote });
+    fn answer(&mut self, run: RunId, calls: impl Iterator<Item = String>) -> Turn {
+        let quote =
+            TurnQuote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+        self.report(run, RunUpdate::TurnBegun { model: "m".into(), quote });
         let turn = self.kernel.task(run.task).expect("it exists").turn;
-        let call = |id: String| Block::Call(Call { id: CallId(id), tool: "shell".into(), input: "{}".into() });
-        let mut content: Vec<Block> = calls.map(call).collect();
-        content.push(Block::Text { text: "so".into() });
+        let call = |id: String| {
+            ContentBlock::Call(ToolCallRequest { id: CallId(id), tool: "shell".into(), input: "{}".into() })
+        };
+        let mut content: Vec<ContentBlock> = calls.map(call).collect();
+        content.push(ContentBlock::Text { text: "so".into() });
         let (stop, usage, cost, model) = (StopReason::End, Usage::default(), Cost::ZERO, "m".into());
-        self.report(run, Report::TurnAnswered { turn, content, stop, usage, cost, model });
+        self.report(run, RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model });
         turn
     }
 
-    fn report(&mut self, run: Run, report: Report) {
-        self.give(Input::Report(run, report));
+    fn report(&mut self, run: RunId, report: RunUpdate) {
+        self.give(KernelInput::Report(run, report));
     }
 
-    fn give(&mut self, input: Input) {
+    fn give(&mut self, input: KernelInput) {
         self.inputs += 1;
         let before = Instant::now();
         let effects = self.kernel.apply(self.now, input).expect("nothing here is refused");
         let between = Instant::now();
         for effect in &effects {
-            if let Effect::Record(entry) = effect {
+            if let KernelEffect::Record(entry) = effect {
                 self.durable.evolve(entry).expect("the log agrees with itself");
             }
         }
         self.folding += between.elapsed();
         self.deciding += between - before;
         self.running.extend(effects.iter().filter_map(|effect| match effect {
-            Effect::Start(run) => Some(*run),
+            KernelEffect::Start(run) => Some(*run),
             _other => None,
         }));
     }
@@ -160,8 +177,8 @@ fn id(n: u128) -> TaskId {
     TaskId::new(uuid::Uuid::from_u128(n))
 }
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> SessionConfig {
+    SessionConfig {
         cwd: "/w".into(),
         model: "m".into(),
         permission: PermissionMode::Default,
@@ -170,7 +187,7 @@ fn terms() -> Terms {
         ask_user: false,
         max_turns: None,
         root_turns: None,
-        limits: protocol::TermLimits::default(),
+        limits: protocol::AgentLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use protocol::At;
+use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::bucket::Holder;
+use crate::bucket::PermitHolder;
 
 /// Days whose sums are kept.
 const KEPT: usize = 40;
@@ -20,18 +20,18 @@ pub struct Day(u64);
 
 impl Day {
     /// The day of a moment.
-    pub fn of(at: At) -> Day {
+    pub fn of(at: Timestamp) -> Day {
         Day(at.0 / DAY)
     }
 
     /// The moment at which it begins.
-    pub fn start(self) -> At {
-        At(self.0 * DAY)
+    pub fn start(self) -> Timestamp {
+        Timestamp(self.0 * DAY)
     }
 
     /// The moment at which the next one begins.
-    pub fn end(self) -> At {
-        At((self.0 + 1) * DAY)
+    pub fn end(self) -> Timestamp {
+        Timestamp((self.0 + 1) * DAY)
     }
 }
 
@@ -39,12 +39,12 @@ impl Day {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLedger {
     spent: BTreeMap<Day, u64>,
-    reserved: BTreeMap<Holder, Reserved>,
+    reserved: BTreeMap<PermitHolder, HolderReservation>,
 }
 
 /// What one process has reserved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Reserved {
+struct HolderReservation {
     micros: u64,
     /// The day of its latest question.
     day: Day,
@@ -52,13 +52,13 @@ struct Reserved {
 
 /// Whether a question may be asked today.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Share {
+pub enum DayReservation {
     /// It is reserved for.
     Reserved,
     /// Only questions that others have under way leave no room for it.
-    Held,
+    Contended,
     /// What is spent leaves no room for it.
-    Spent,
+    Exhausted,
 }
 
 impl DayLedger {
@@ -68,27 +68,27 @@ impl DayLedger {
     }
 
     /// Everybody who has something reserved.
-    pub fn holders(&self) -> impl Iterator<Item = &Holder> {
+    pub fn holders(&self) -> impl Iterator<Item = &PermitHolder> {
         self.reserved.keys()
     }
 
     /// Reserves for a question, if the day's limit allows it.
-    pub fn reserve(&mut self, day: Day, own: &Holder, micros: u64, limit: u64) -> Share {
+    pub fn reserve(&mut self, day: Day, own: &PermitHolder, micros: u64, limit: u64) -> DayReservation {
         let spent = self.spent(day).saturating_add(micros);
         let reserved = self.reserved.values().fold(0_u64, |sum, held| sum.saturating_add(held.micros));
         if spent > limit {
-            return Share::Spent;
+            return DayReservation::Exhausted;
         }
         if spent.saturating_add(reserved) > limit {
-            return Share::Held;
+            return DayReservation::Contended;
         }
         let held = self.reserved.entry(own.clone()).or_default();
-        *held = Reserved { micros: held.micros.saturating_add(micros), day };
-        Share::Reserved
+        *held = HolderReservation { micros: held.micros.saturating_add(micros), day };
+        DayReservation::Reserved
     }
 
     /// Gives back what was reserved for a question, and books what it cost.
-    pub fn settle(&mut self, day: Day, own: &Holder, reserved: u64, used: u64) {
+    pub fn settle(&mut self, day: Day, own: &PermitHolder, reserved: u64, used: u64) {
         if let Some(held) = self.reserved.get_mut(own) {
             held.micros = held.micros.saturating_sub(reserved);
         }
@@ -97,8 +97,8 @@ impl DayLedger {
     }
 
     /// Books everything that somebody had reserved who is gone: nobody knows what it cost.
-    pub fn forget(&mut self, holder: &Holder) {
-        if let Some(Reserved { micros, day }) = self.reserved.remove(holder) {
+    pub fn forget(&mut self, holder: &PermitHolder) {
+        if let Some(HolderReservation { micros, day }) = self.reserved.remove(holder) {
             self.book(day, micros);
         }
     }
@@ -116,52 +116,52 @@ impl DayLedger {
 mod tests {
     use super::*;
 
-    const NOON: At = At(20_000 * DAY + DAY / 2);
+    const NOON: Timestamp = Timestamp(20_000 * DAY + DAY / 2);
 
     fn today() -> Day {
         Day::of(NOON)
     }
 
-    fn holder(name: &str) -> Holder {
-        Holder(name.into())
+    fn holder(name: &str) -> PermitHolder {
+        PermitHolder(name.into())
     }
 
     #[test]
     fn what_is_spent_and_reserved_never_passes_the_limit() {
         let (one, two) = (holder("one"), holder("two"));
         let mut ledger = DayLedger::default();
-        assert_eq!(ledger.reserve(today(), &one, 60, 100), Share::Reserved);
-        assert_eq!(ledger.reserve(today(), &two, 41, 100), Share::Held);
-        assert_eq!(ledger.reserve(today(), &two, 40, 100), Share::Reserved);
+        assert_eq!(ledger.reserve(today(), &one, 60, 100), DayReservation::Reserved);
+        assert_eq!(ledger.reserve(today(), &two, 41, 100), DayReservation::Contended);
+        assert_eq!(ledger.reserve(today(), &two, 40, 100), DayReservation::Reserved);
         ledger.settle(today(), &one, 60, 30);
-        assert_eq!(ledger.reserve(today(), &one, 31, 100), Share::Held);
+        assert_eq!(ledger.reserve(today(), &one, 31, 100), DayReservation::Contended);
         ledger.settle(today(), &two, 40, 40);
         assert_eq!((ledger.spent(today()), ledger.holders().count()), (70, 0));
-        assert_eq!(ledger.reserve(today(), &one, 31, 100), Share::Spent);
-        assert_eq!(ledger.reserve(today(), &one, 30, 100), Share::Reserved);
+        assert_eq!(ledger.reserve(today(), &one, 31, 100), DayReservation::Exhausted);
+        assert_eq!(ledger.reserve(today(), &one, 30, 100), DayReservation::Reserved);
     }
 
     #[test]
     fn each_day_has_a_budget_of_its_own_wherever_the_clock_jumps() {
         let (own, next) = (holder("own"), Day::of(today().end()));
-        assert_eq!(Day::of(At(today().end().0 - 1)), today());
+        assert_eq!(Day::of(Timestamp(today().end().0 - 1)), today());
         let mut ledger = DayLedger::default();
         ledger.settle(today(), &own, 0, 100);
-        assert_eq!(ledger.reserve(today(), &own, 1, 100), Share::Spent);
-        assert_eq!(ledger.reserve(next, &own, 100, 100), Share::Reserved);
+        assert_eq!(ledger.reserve(today(), &own, 1, 100), DayReservation::Exhausted);
+        assert_eq!(ledger.reserve(next, &own, 100, 100), DayReservation::Reserved);
         ledger.settle(next, &own, 100, 100);
-        assert_eq!(ledger.reserve(today(), &own, 1, 100), Share::Spent);
+        assert_eq!(ledger.reserve(today(), &own, 1, 100), DayReservation::Exhausted);
     }
 
     #[test]
     fn what_a_dead_process_had_reserved_counts_as_spent() {
         let mut ledger = DayLedger::default();
-        assert_eq!(ledger.reserve(today(), &holder("dead"), 70, 100), Share::Reserved);
-        assert_eq!(ledger.reserve(today(), &holder("own"), 40, 100), Share::Held);
+        assert_eq!(ledger.reserve(today(), &holder("dead"), 70, 100), DayReservation::Reserved);
+        assert_eq!(ledger.reserve(today(), &holder("own"), 40, 100), DayReservation::Contended);
         ledger.forget(&holder("dead"));
         ledger.forget(&holder("dead"));
         assert_eq!(ledger.spent(today()), 70);
-        assert_eq!(ledger.reserve(today(), &holder("own"), 40, 100), Share::Spent);
+        assert_eq!(ledger.reserve(today(), &holder("own"), 40, 100), DayReservation::Exhausted);
     }
 
     #[test]

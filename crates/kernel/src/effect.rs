@@ -1,21 +1,21 @@
 //! What the runtime is asked to perform, in order.
 
-use protocol::{CallId, Cancel, Entry, Run, WaitEnd};
+use protocol::{CallId, CancelMode, LogEntry, RunId, WaitEnd};
 
 /// One thing to perform. A `Record` is durable before anything after it is performed.
 #[expect(clippy::large_enum_variant, reason = "nearly every effect is an event, and is moved into its commit at once")]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub enum KernelEffect {
     /// Append an event to the log.
-    Record(Entry),
+    Record(LogEntry),
     /// Run an activation.
-    Start(Run),
+    Start(RunId),
     /// Tell a task that waited that it may ask its model again.
-    Go(Run),
+    MayProceed(RunId),
     /// Tell a waiting tool call that its wait is over.
     WaitOver {
         /// The run it belongs to.
-        run: Run,
+        run: RunId,
         /// The call.
         call: CallId,
         /// Why.
@@ -24,15 +24,15 @@ pub enum Effect {
     /// Tell a tool call that what it asked is decided.
     AskOver {
         /// The run it belongs to.
-        run: Run,
+        run: RunId,
         /// The call.
         call: CallId,
     },
     /// Stop the run: after a last turn, or at once with nothing more to report.
     Stop {
         /// The run.
-        run: Run,
+        run: RunId,
         /// How firmly.
-        how: Cancel,
+        how: CancelMode,
     },
 }

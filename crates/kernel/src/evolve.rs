@@ -5,29 +5,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::{
-    Activation, At, Attempt, Block, Body, CallId, Cost, DecidedBy, Decision, Entry, Event, Holder, Kind, MailId,
-    Origin, Outcome, TaskId, TaskSpec, Turn, WaitEnd,
+    Activation, AskDecision, Attempt, CallId, ContentBlock, Cost, DecidedBy, Event, LogEntry, MailBody, MailId,
+    Principal, StopBlocker, TaskId, TaskOutcome, TaskSpec, TaskType, Timestamp, Turn, WaitEnd,
 };
 
-use crate::state::{Admission, State};
+use crate::state::{KernelState, SessionAdmission};
 use crate::task::NameHash;
-use crate::{Asking, CallPhase, Decided, Footing, Last, Parking, Phase, Purpose, Signal, Standing, Task, Wait, Work};
+use crate::{
+    ActivationWork, CallPhase, CallWait, DecidedAsk, KernelTask, LastTurn, ModelCall, Parking, PhaseSignal,
+    QueuePurpose, SlotStatus, TaskPhase, TodoProgress,
+};
 
 /// The time that a rate is counted over.
 const RATE_SPAN: Duration = Duration::from_secs(60);
 
 /// An event that contradicts the state it comes to: the log is damaged, or the kernel has a defect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Impossible {
+pub enum InvalidEvent {
     /// It speaks of a task that does not exist.
     #[error("an event names task {0}, which does not exist")]
-    NoTask(TaskId),
+    UnknownTask(TaskId),
     /// It makes a task that exists.
     #[error("an event makes task {0}, which exists")]
-    SameTask(TaskId),
+    DuplicateTask(TaskId),
     /// It moves a task in a way that no task can move.
     #[error("task {task} is {from} and cannot take the event {event}")]
-    Move {
+    Transition {
         /// The task.
         task: TaskId,
         /// Its state.
@@ -37,17 +40,17 @@ pub enum Impossible {
     },
 }
 
-impl State {
+impl KernelState {
     /// Folds one durable event.
-    pub(crate) fn evolve(&mut self, entry: &Entry) -> Result<(), Impossible> {
+    pub(crate) fn evolve(&mut self, entry: &LogEntry) -> Result<(), InvalidEvent> {
         let id = entry.task;
-        self.steer(entry);
+        self.update_root_control(entry);
         match &entry.event {
             Event::SessionOpened(terms) => {
                 self.max_turns = terms.max_turns;
                 Ok(())
             }
-            Event::WorkPlaced { .. }
+            Event::WorkCheckedOut { .. }
             | Event::WorkSealed { .. }
             | Event::WorkMerged { .. }
             | Event::ItemChanged { .. }
@@ -65,43 +68,45 @@ impl State {
             | Event::Unknown => Ok(()),
             // Whoever greeted what was copied parts from it, in the original.
             Event::SessionForked { .. } => {
-                self.tasks.some_mut(|task| !task.unparted.is_empty()).for_each(|task| task.unparted.clear());
+                self.tasks
+                    .some_mut(|task| !task.pending_stop_hooks.is_empty())
+                    .for_each(|task| task.pending_stop_hooks.clear());
                 // What a client does is done once, in the original.
-                self.errands.clear();
+                self.external_tasks.clear();
                 Ok(())
             }
             Event::AgentSelected { agent, .. } => self.update(id, |root| {
                 root.agent = agent.as_str().into();
                 Ok(())
             }),
-            Event::ErrandChanged { errand } => {
-                self.errands.insert(errand.id.clone(), (**errand).clone());
+            Event::ExternalTaskChanged { external_task } => {
+                self.external_tasks.insert(external_task.id.clone(), (**external_task).clone());
                 Ok(())
             }
-            Event::ErrandForgotten { id } => {
-                self.errands.remove(id);
+            Event::ExternalTaskForgotten { id } => {
+                self.external_tasks.remove(id);
                 Ok(())
             }
             Event::AgentDefined { id, .. } => {
-                self.defined.insert(id.clone());
+                self.definitions.insert(id.clone());
                 Ok(())
             }
-            Event::SessionAdopted { fence, terms } => {
+            Event::SessionAdopted { fence, config: terms } => {
                 self.fence = *fence;
                 (self.max_turns, self.turns) = (terms.max_turns, 0);
                 self.update(id, |root| {
                     root.max_turns = terms.root_turns;
                     root.ledger.budget = terms.budget;
-                    root.told_low = root.told_low && root.ledger.is_low();
+                    root.has_low_budget_warning = root.has_low_budget_warning && root.ledger.is_low();
                     // The new owner has a budget and a time of its own, and says itself which turn is the last.
-                    let answered = matches!(root.work, Work::Answered { .. } | Work::Acting(_));
-                    root.last = root.last.filter(|last| matches!(last, Last::Taken(_)) && answered);
+                    let answered = matches!(root.work, ActivationWork::Answered { .. } | ActivationWork::Acting(_));
+                    root.last_turn = root.last_turn.filter(|last| matches!(last, LastTurn::Taken(_)) && answered);
                     Ok(())
                 })
             }
             Event::TodosChanged { changed, gone, .. } => {
-                gone.iter().for_each(|todo| self.graph.drop(todo));
-                changed.iter().for_each(|todo| self.graph.put(todo));
+                gone.iter().for_each(|todo| self.graph.remove(todo));
+                changed.iter().for_each(|todo| self.graph.upsert(todo));
                 Ok(())
             }
             Event::FleetBegan(terms) => {
@@ -111,26 +116,26 @@ impl State {
             }
             Event::TodoClaimed { todo, fence } => {
                 self.graph.fence = *fence;
-                self.graph.stand(todo, Standing::Claimed { task: id, fence: *fence });
+                self.graph.set_progress(todo, TodoProgress::Claimed { task: id, fence: *fence });
                 Ok(())
             }
             Event::TodoReturned { todo, failure, .. } => {
                 if failure.is_some() {
-                    self.graph.fail(todo);
+                    self.graph.count_failure(todo);
                 }
-                self.graph.stand(todo, Standing::Pending);
+                self.graph.set_progress(todo, TodoProgress::Pending);
                 Ok(())
             }
             Event::TodoDone { todo, .. } => {
-                self.graph.stand(todo, Standing::Done);
+                self.graph.set_progress(todo, TodoProgress::Done);
                 Ok(())
             }
             Event::TodoBlocked { todo, why } => {
-                self.graph.stand(todo, Standing::Blocked(why.clone()));
+                self.graph.set_progress(todo, TodoProgress::Blocked(why.clone()));
                 Ok(())
             }
-            Event::TodoFreed { todo } => {
-                self.graph.free(todo);
+            Event::TodoUnblocked { todo } => {
+                self.graph.reset(todo);
                 Ok(())
             }
             Event::FleetEnded { .. } => {
@@ -138,26 +143,26 @@ impl State {
                 Ok(())
             }
             Event::AdmissionClosed => {
-                self.admission = Admission::Closed;
+                self.admission = SessionAdmission::Closed;
                 self.keep_asleep();
                 Ok(())
             }
             Event::AdmissionOpened => {
-                self.admission = Admission::Open;
+                self.admission = SessionAdmission::Open;
                 Ok(())
             }
             Event::TaskCreated(spec) => self.create(id, spec, entry.at),
             Event::TaskPromoted => self.update(id, |task| {
-                task.mode = protocol::Mode::Background;
+                task.mode = protocol::TaskMode::Background;
                 Ok(())
             }),
             Event::TaskParked { until_at, why } => {
                 let parking = Parking { until: *until_at, why: *why };
-                self.update(id, |task| task.go(Signal::Park(parking), "parked"))
+                self.update(id, |task| task.go(PhaseSignal::Park(parking), "parked"))
             }
-            Event::TaskInterrupted => self.update(id, |task| task.go(Signal::Interrupt, "interrupted")),
-            Event::TaskRequeued => self.update(id, |task| task.go(Signal::Requeue, "requeued")),
-            Event::SlotRegained => self.update(id, |task| task.go(Signal::Regain, "slot regained")),
+            Event::TaskInterrupted => self.update(id, |task| task.go(PhaseSignal::Interrupt, "interrupted")),
+            Event::TaskRequeued => self.update(id, |task| task.go(PhaseSignal::Requeue, "requeued")),
+            Event::SlotRegained => self.update(id, |task| task.go(PhaseSignal::Regain, "slot regained")),
             Event::CancelRequested { by, how, until_at } => self.update(id, |task| {
                 (task.cancel, task.cancel_until) = (Some((*by, *how)), *until_at);
                 Ok(())
@@ -166,7 +171,7 @@ impl State {
                 task.stalled = true;
                 Ok(())
             }),
-            Event::TaskStirred => self.update(id, |task| {
+            Event::TaskUnstalled => self.update(id, |task| {
                 task.stalled = false;
                 Ok(())
             }),
@@ -175,105 +180,105 @@ impl State {
                 Ok(())
             }),
             Event::TaskFinished { outcome } => {
-                self.update(id, |task| task.go(Signal::Finish(outcome.clone()), "finished"))
+                self.update(id, |task| task.go(PhaseSignal::Finish(outcome.clone()), "finished"))
             }
             Event::ActivationStarted { activation, attempt } => {
-                self.rework(id, |task| task.begin(*activation, *attempt))
+                self.update_work(id, |task| task.begin(*activation, *attempt))
             }
-            Event::ActivationGreeted { activation, .. } => self.update(id, |task| {
-                task.greeted = *activation;
-                task.unparted.insert(*activation);
+            Event::StartHooksRan { activation, .. } => self.update(id, |task| {
+                task.start_hooks_ran = *activation;
+                task.pending_stop_hooks.insert(*activation);
                 Ok(())
             }),
-            Event::ActivationParted { activation } => self.update(id, |task| {
-                task.unparted.remove(activation);
+            Event::StopHooksRan { activation } => self.update(id, |task| {
+                task.pending_stop_hooks.remove(activation);
                 Ok(())
             }),
-            Event::StopHeld { by, .. } => self.update(id, |task| {
+            Event::StopBlocked { by, .. } => self.update(id, |task| {
                 match by {
-                    Holder::Hook => task.holds += 1,
-                    Holder::Expects => task.repairs += 1,
+                    StopBlocker::Hook => task.stop_blocks += 1,
+                    StopBlocker::Expects => task.repairs += 1,
                 }
                 Ok(())
             }),
-            Event::ActivationEnded { outcome, .. } => self.rework(id, |task| task.rest(outcome)),
+            Event::ActivationEnded { outcome, .. } => self.update_work(id, |task| task.rest(outcome)),
             Event::MailAdmitted { mail, delivery, from, body } => {
                 self.next_mail = mail.0 + 1;
                 // What a person asks for is a run of its own.
-                if *from == Origin::User && self.root == Some(id) {
+                if *from == Principal::User && self.root == Some(id) {
                     self.turns = 0;
                 }
                 self.update(id, |task| {
                     task.inbox.insert(*mail, *delivery);
                     match body {
-                        Body::Result { task: of, activation } => {
+                        MailBody::Result { task: of, activation } => {
                             task.results.insert(*mail, (*of, *activation));
                         }
                         // Whoever is spoken to is not only woken by results.
-                        Body::Text { .. } => task.delays = 0,
+                        MailBody::Text { .. } => task.delays = 0,
                     }
                     Ok(())
                 })
             }
             Event::MailDelivered { mail } => self.update(id, |task| {
                 // Whoever is told more has more to say than a last word.
-                task.last = task.last.filter(|last| !last.why().completes());
-                task.unmail(mail)
+                task.last_turn = task.last_turn.filter(|last| !last.why().completes());
+                task.remove_mail(mail)
             }),
             Event::WakeDelayed { until_at } => self.update(id, |task| {
                 (task.wake_at, task.delays) = (Some(*until_at), task.delays + 1);
                 Ok(())
             }),
-            Event::MailExpired { mail } => self.update(id, |task| task.unmail(&[*mail])),
+            Event::MailExpired { mail } => self.update(id, |task| task.remove_mail(&[*mail])),
             Event::TurnBegun { turn, reserved, model, price, max_output, quoted } => {
                 let most = max_output.unwrap_or(quoted.output);
                 let (model, reserved) = (model.clone(), *reserved);
-                self.begin_turn(id, *turn, Asking { model, reserved, quoted: *quoted, price: *price, most })
+                self.begin_turn(id, *turn, ModelCall { model, reserved, quoted: *quoted, price: *price, most })
             }
-            Event::TurnGrew { reserved, output, .. } => self.grow_turn(id, *reserved, *output),
+            Event::TurnReservationRaised { reserved, output, .. } => self.grow_turn(id, *reserved, *output),
             Event::TurnAnswered { content, cost, usage, .. } => {
                 let asked = self.end_turn(id, *cost, answered(content))?;
-                self.counts.learn(&asked.model, asked.quoted, *usage);
+                self.calibration.learn(&asked.model, asked.quoted, *usage);
                 Ok(())
             }
             Event::TurnFailed { cost, .. } => {
-                self.end_turn(id, *cost, Work::Boundary)?;
+                self.end_turn(id, *cost, ActivationWork::Boundary)?;
                 // A try that brought no answer does not count against the limits of turns.
                 self.turns = self.turns.saturating_sub(1);
                 self.update(id, |task| {
-                    task.last = task.last.map(Last::due);
+                    task.last_turn = task.last_turn.map(LastTurn::due);
                     task.turns = task.turns.saturating_sub(1);
                     Ok(())
                 })
             }
             Event::BudgetLow { .. } => self.update(id, |task| {
-                task.told_low = true;
+                task.has_low_budget_warning = true;
                 Ok(())
             }),
             Event::WrapUpBegan { why } => self.update(id, |task| {
-                task.last = Some(Last::Due(*why));
+                task.last_turn = Some(LastTurn::Due(*why));
                 Ok(())
             }),
             Event::CallStarted { call } => self.move_call(id, call, CallPhase::Started),
             Event::CallAnswered { call, .. } => self.move_call(id, call, CallPhase::Answered),
             Event::WaitBegan { call, on, mode, until_at } => {
-                let wait = Wait { on: on.clone(), mode: *mode, until: *until_at };
+                let wait = CallWait { on: on.clone(), mode: *mode, until: *until_at };
                 self.move_call(id, call, CallPhase::Waiting(wait))
             }
-            Event::Asked(ask) => self.move_call(id, &ask.call, CallPhase::Asking(ask.clone())),
+            Event::AskOpened(ask) => self.move_call(id, &ask.call, CallPhase::Asking(ask.clone())),
             Event::AskDecided { call, decision, by, .. } => self.end_ask(id, call, decision.clone(), *by),
             Event::WaitEnded { call, why } => self.end_wait(id, call, *why),
         }
     }
 
-    fn create(&mut self, id: TaskId, spec: &TaskSpec, at: At) -> Result<(), Impossible> {
+    fn create(&mut self, id: TaskId, spec: &TaskSpec, at: Timestamp) -> Result<(), InvalidEvent> {
         if self.tasks.contains_key(&id) {
-            return Err(Impossible::SameTask(id));
+            return Err(InvalidEvent::DuplicateTask(id));
         }
         let (depth, older) = match spec.parent {
             None => (0, None),
             Some(parent) => {
-                let parent = self.tasks.get_mut(&parent).ok_or(Impossible::NoTask(parent))?;
+                let parent = self.tasks.get_mut(&parent).ok_or(InvalidEvent::UnknownTask(parent))?;
                 let older = parent.children.last().copied();
                 parent.children.push(id);
                 parent.names.insert(NameHash::of(&spec.name));
@@ -284,11 +289,11 @@ impl State {
             }
         };
         match spec.kind {
-            Kind::Main => self.root = Some(id),
-            Kind::Agent => self.count_start(depth, at),
-            Kind::Shell => {}
+            TaskType::Main => self.root = Some(id),
+            TaskType::Agent => self.count_start(depth, at),
+            TaskType::Shell => {}
         }
-        self.insert(Task::new(id, spec, self.agent_name(older, &spec.agent), depth));
+        self.insert(KernelTask::new(id, spec, self.agent_name(older, &spec.agent), depth));
         Ok(())
     }
 
@@ -299,7 +304,7 @@ impl State {
     }
 
     /// Counts an agent against the limits. What a subagent starts counts against their rate as well.
-    fn count_start(&mut self, depth: u32, at: At) {
+    fn count_start(&mut self, depth: u32, at: Timestamp) {
         self.started += 1;
         if depth > 1 {
             let over = self.recent.partition_point(|start| start.plus(RATE_SPAN) <= at);
@@ -311,13 +316,13 @@ impl State {
     }
 
     /// How many agents were started by others below the root within the minute before `now`.
-    pub(crate) fn recent_starts(&self, now: At) -> usize {
+    pub(crate) fn recent_starts(&self, now: Timestamp) -> usize {
         let over = self.recent.partition_point(|start| start.plus(RATE_SPAN) <= now);
         self.recent.partition_point(|start| *start <= now) - over
     }
 
-    fn end_wait(&mut self, id: TaskId, call: &CallId, why: WaitEnd) -> Result<(), Impossible> {
-        let task = self.tasks.get(&id).ok_or(Impossible::NoTask(id))?;
+    fn end_wait(&mut self, id: TaskId, call: &CallId, why: WaitEnd) -> Result<(), InvalidEvent> {
+        let task = self.tasks.get(&id).ok_or(InvalidEvent::UnknownTask(id))?;
         let Some(CallPhase::Waiting(wait)) = task.work.call(call) else {
             return Err(task.impossible("wait ended"));
         };
@@ -325,23 +330,23 @@ impl State {
         self.move_call(id, call, CallPhase::Waited { on, why })
     }
 
-    fn end_ask(&mut self, id: TaskId, call: &CallId, decision: Decision, by: DecidedBy) -> Result<(), Impossible> {
-        let task = self.tasks.get(&id).ok_or(Impossible::NoTask(id))?;
+    fn end_ask(&mut self, id: TaskId, call: &CallId, decision: AskDecision, by: DecidedBy) -> Result<(), InvalidEvent> {
+        let task = self.tasks.get(&id).ok_or(InvalidEvent::UnknownTask(id))?;
         let Some(CallPhase::Asking(ask)) = task.work.call(call) else {
             return Err(task.impossible("ask decided"));
         };
-        let decided = Decided::on(ask, decision, by);
+        let decided = DecidedAsk::on(ask, decision, by);
         self.move_call(id, call, CallPhase::Decided(decided))
     }
 
-    fn begin_turn(&mut self, id: TaskId, turn: Turn, asking: Asking) -> Result<(), Impossible> {
+    fn begin_turn(&mut self, id: TaskId, turn: Turn, asking: ModelCall) -> Result<(), InvalidEvent> {
         let reserved = asking.reserved;
         self.turns = self.turns.saturating_add(1);
-        self.rework(id, |task| {
+        self.update_work(id, |task| {
             task.turn = turn;
             task.turns += 1;
-            task.last = task.last.map(Last::taken);
-            task.work = Work::Asking(Box::new(asking));
+            task.last_turn = task.last_turn.map(LastTurn::taken);
+            task.work = ActivationWork::Asking(Box::new(asking));
             task.streamed = None;
             Ok(())
         })?;
@@ -349,11 +354,11 @@ impl State {
         Ok(())
     }
 
-    fn grow_turn(&mut self, id: TaskId, reserved: Cost, output: u32) -> Result<(), Impossible> {
+    fn grow_turn(&mut self, id: TaskId, reserved: Cost, output: u32) -> Result<(), InvalidEvent> {
         let mut more = Cost::ZERO;
         self.update(id, |task| {
             let impossible = task.impossible("turn grew");
-            let Work::Asking(asking) = &mut task.work else { return Err(impossible) };
+            let ActivationWork::Asking(asking) = &mut task.work else { return Err(impossible) };
             more = reserved.minus(asking.reserved);
             asking.reserved = reserved;
             asking.quoted.output = output;
@@ -364,26 +369,29 @@ impl State {
     }
 
     /// Ends the model call under way, and tells what was asked.
-    fn end_turn(&mut self, id: TaskId, used: Cost, next: Work) -> Result<Box<Asking>, Impossible> {
+    fn end_turn(&mut self, id: TaskId, used: Cost, next: ActivationWork) -> Result<Box<ModelCall>, InvalidEvent> {
         let mut asked = None;
-        self.rework(id, |task| {
+        self.update_work(id, |task| {
             let impossible = task.impossible("turn ended");
             task.streamed = None;
             match std::mem::replace(&mut task.work, next) {
-                Work::Asking(asking) => {
+                ActivationWork::Asking(asking) => {
                     asked = Some(asking);
                     Ok(())
                 }
-                Work::Fresh | Work::Boundary | Work::Acting(_) | Work::Answered { .. } => Err(impossible),
+                ActivationWork::Fresh
+                | ActivationWork::Boundary
+                | ActivationWork::Acting(_)
+                | ActivationWork::Answered { .. } => Err(impossible),
             }
         })?;
-        let asked = asked.ok_or(Impossible::NoTask(id))?;
+        let asked = asked.ok_or(InvalidEvent::UnknownTask(id))?;
         self.book(id, |task| task.ledger.settle(asked.reserved, used));
         Ok(asked)
     }
 
     /// Books on the task's account and on every account above it.
-    fn book(&mut self, id: TaskId, mut entry: impl FnMut(&mut Task)) {
+    fn book(&mut self, id: TaskId, mut entry: impl FnMut(&mut KernelTask)) {
         let mut next = Some(id);
         while let Some(task) = next.and_then(|id| self.tasks.get_mut(&id)) {
             entry(task);
@@ -393,61 +401,61 @@ impl State {
 }
 
 /// What an answer leaves to do.
-fn answered(content: &[Block]) -> Work {
+fn answered(content: &[ContentBlock]) -> ActivationWork {
     let calls: BTreeMap<_, _> = content
         .iter()
         .filter_map(|block| match block {
-            Block::Call(call) => Some((call.id.clone(), CallPhase::Pending)),
-            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+            ContentBlock::Call(call) => Some((call.id.clone(), CallPhase::Pending)),
+            ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
         })
         .collect();
     if !calls.is_empty() {
-        return Work::Acting(calls);
+        return ActivationWork::Acting(calls);
     }
-    let text = content.iter().any(|block| matches!(block, Block::Text { text } if !text.trim().is_empty()));
-    Work::Answered { text }
+    let text = content.iter().any(|block| matches!(block, ContentBlock::Text { text } if !text.trim().is_empty()));
+    ActivationWork::Answered { text }
 }
 
-impl Task {
-    fn go(&mut self, signal: Signal, event: &'static str) -> Result<(), Impossible> {
+impl KernelTask {
+    fn go(&mut self, signal: PhaseSignal, event: &'static str) -> Result<(), InvalidEvent> {
         let next = self.phase.clone().next(signal).ok_or_else(|| self.impossible(event))?;
         self.phase = next;
         if !self.is_running() {
             self.stalled = false;
             self.lease = None;
         }
-        if self.phase != Phase::Idle {
+        if self.phase != TaskPhase::Idle {
             self.wake_at = None;
         }
         Ok(())
     }
 
-    fn begin(&mut self, activation: Activation, attempt: Attempt) -> Result<(), Impossible> {
-        if self.phase == Phase::Queued(Purpose::Begin) {
-            self.work = Work::Fresh;
-            self.last = None;
+    fn begin(&mut self, activation: Activation, attempt: Attempt) -> Result<(), InvalidEvent> {
+        if self.phase == TaskPhase::Queued(QueuePurpose::Begin) {
+            self.work = ActivationWork::Fresh;
+            self.last_turn = None;
             self.turns = 0;
-            (self.holds, self.repairs) = (0, 0);
+            (self.stop_blocks, self.repairs) = (0, 0);
             self.stopped = false;
         }
-        self.go(Signal::Admit, "started")?;
+        self.go(PhaseSignal::Admit, "started")?;
         self.activation = activation;
         self.attempt = attempt;
-        self.refoot()
+        self.update_slot_status()
     }
 
-    fn rest(&mut self, outcome: &Outcome) -> Result<(), Impossible> {
-        self.go(Signal::Rest, "activation ended")?;
-        self.work = Work::Fresh;
-        self.stopped = matches!(outcome, Outcome::Cancelled { .. });
+    fn rest(&mut self, outcome: &TaskOutcome) -> Result<(), InvalidEvent> {
+        self.go(PhaseSignal::Rest, "activation ended")?;
+        self.work = ActivationWork::Fresh;
+        self.stopped = matches!(outcome, TaskOutcome::Cancelled { .. });
         // Stopping the root ends its activation, not its life.
-        if self.kind == Kind::Main {
+        if self.kind == TaskType::Main {
             (self.cancel, self.cancel_until) = (None, None);
         }
         Ok(())
     }
 
-    fn unmail(&mut self, mail: &[MailId]) -> Result<(), Impossible> {
+    fn remove_mail(&mut self, mail: &[MailId]) -> Result<(), InvalidEvent> {
         for id in mail {
             self.inbox.remove(id).ok_or_else(|| self.impossible("mail delivered"))?;
             self.results.remove(id);
@@ -460,30 +468,30 @@ impl Task {
     }
 
     /// Puts an open call where the event says, and tells where it was.
-    pub(crate) fn replace_call(&mut self, call: &CallId, to: CallPhase) -> Result<CallPhase, Impossible> {
+    pub(crate) fn replace_call(&mut self, call: &CallId, to: CallPhase) -> Result<CallPhase, InvalidEvent> {
         let impossible = self.impossible("call");
-        let Work::Acting(calls) = &mut self.work else { return Err(impossible) };
+        let ActivationWork::Acting(calls) = &mut self.work else { return Err(impossible) };
         let from = std::mem::replace(calls.get_mut(call).ok_or(impossible)?, to);
         if calls.values().all(|phase| *phase == CallPhase::Answered) {
-            self.work = Work::Boundary;
+            self.work = ActivationWork::Boundary;
         }
         Ok(from)
     }
 
     /// A task that waits lends its slot; one whose last wait is over lines up for a slot.
-    pub(crate) fn refoot(&mut self) -> Result<(), Impossible> {
-        let Phase::Running(footing) = self.phase else { return Ok(()) };
+    pub(crate) fn update_slot_status(&mut self) -> Result<(), InvalidEvent> {
+        let TaskPhase::Running(footing) = self.phase else { return Ok(()) };
         if !self.needs_slot() {
             return Ok(());
         }
         match (footing, self.work.is_waiting()) {
-            (Footing::Slot | Footing::Returning, true) => self.go(Signal::Lend, "wait began"),
-            (Footing::Lent, false) => self.go(Signal::Return, "wait ended"),
-            (Footing::Slot | Footing::Returning, false) | (Footing::Lent, true) => Ok(()),
+            (SlotStatus::Holding | SlotStatus::Returning, true) => self.go(PhaseSignal::Lend, "wait began"),
+            (SlotStatus::Lent, false) => self.go(PhaseSignal::Return, "wait ended"),
+            (SlotStatus::Holding | SlotStatus::Returning, false) | (SlotStatus::Lent, true) => Ok(()),
         }
     }
 
-    fn impossible(&self, event: &'static str) -> Impossible {
-        Impossible::Move { task: self.id, from: self.phase.state().word(), event }
+    fn impossible(&self, event: &'static str) -> InvalidEvent {
+        InvalidEvent::Transition { task: self.id, from: self.phase.state().as_str(), event }
     }
 }

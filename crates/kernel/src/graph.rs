@@ -5,18 +5,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use protocol::{Blocked, FleetTerms, TaskId, Todo, TodoId, TodoStatus};
+use protocol::{BlockReason, FleetConfig, TaskId, Todo, TodoId, TodoStatus};
 
 /// The todos of a session, and the fleet that works through them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Graph {
-    nodes: BTreeMap<TodoId, Node>,
+pub struct TodoGraph {
+    nodes: BTreeMap<TodoId, TodoNode>,
     /// For each todo that others name, those that depend on it; it need not exist.
     dependents: BTreeMap<TodoId, BTreeSet<TodoId>>,
     /// What can be worked on now, in the order that it was written.
     ready: BTreeSet<(u64, TodoId)>,
     /// How the fleet works; none while the runtime leaves the todos alone.
-    pub(crate) fleet: Option<FleetTerms>,
+    pub(crate) fleet: Option<FleetConfig>,
     /// How many todos are held.
     pub(crate) claimed: u32,
     /// The number of the latest claim.
@@ -26,7 +26,7 @@ pub struct Graph {
 
 /// What the kernel knows of one todo.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct TodoNode {
     /// Its place in the order of writing.
     pub order: u64,
     /// What it depends on.
@@ -36,18 +36,18 @@ pub struct Node {
     /// The type of agent that is to do it.
     pub agent: Option<Arc<str>>,
     /// How far it is.
-    pub standing: Standing,
+    pub progress: TodoProgress,
     /// How often it failed since it was last begun anew.
     pub failures: u32,
 }
 
 /// How far a todo is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum TodoProgress {
     /// Nobody works on it.
     Pending,
     /// The model says that somebody works on it; the runtime knows of nobody.
-    Said,
+    Reported,
     /// A task holds it.
     Claimed {
         /// The task.
@@ -58,51 +58,51 @@ pub enum Standing {
     /// It is done.
     Done,
     /// It cannot be done as things are.
-    Blocked(Blocked),
+    Blocked(BlockReason),
 }
 
-impl Standing {
+impl TodoProgress {
     /// The same in the words of the table.
     pub fn status(&self) -> TodoStatus {
         match self {
-            Standing::Pending => TodoStatus::Pending,
-            Standing::Said | Standing::Claimed { .. } => TodoStatus::InProgress,
-            Standing::Done => TodoStatus::Done,
-            Standing::Blocked(_) => TodoStatus::Blocked,
+            TodoProgress::Pending => TodoStatus::Pending,
+            TodoProgress::Reported | TodoProgress::Claimed { .. } => TodoStatus::InProgress,
+            TodoProgress::Done => TodoStatus::Done,
+            TodoProgress::Blocked(_) => TodoStatus::Blocked,
         }
     }
 
-    fn of(todo: &Todo) -> Standing {
+    fn of(todo: &Todo) -> TodoProgress {
         match todo.status {
-            TodoStatus::Pending => Standing::Pending,
-            TodoStatus::InProgress => Standing::Said,
-            TodoStatus::Done => Standing::Done,
+            TodoStatus::Pending => TodoProgress::Pending,
+            TodoStatus::InProgress => TodoProgress::Reported,
+            TodoStatus::Done => TodoProgress::Done,
             TodoStatus::Blocked => {
                 let reason = todo.reason.clone().unwrap_or_else(|| "somebody said so".into());
-                Standing::Blocked(Blocked::Itself { reason })
+                TodoProgress::Blocked(BlockReason::Itself { reason })
             }
         }
     }
 }
 
-impl Graph {
+impl TodoGraph {
     /// One todo.
-    pub fn node(&self, id: &TodoId) -> Option<&Node> {
+    pub fn node(&self, id: &TodoId) -> Option<&TodoNode> {
         self.nodes.get(id)
     }
 
     /// Every todo, in the order of their ids.
-    pub fn nodes(&self) -> impl Iterator<Item = (&TodoId, &Node)> {
+    pub fn nodes(&self) -> impl Iterator<Item = (&TodoId, &TodoNode)> {
         self.nodes.iter()
     }
 
     /// How the fleet works, while one does.
-    pub fn fleet(&self) -> Option<&FleetTerms> {
+    pub fn fleet(&self) -> Option<&FleetConfig> {
         self.fleet.as_ref()
     }
 
     /// What can be worked on now, in the order that it was written.
-    pub fn ready(&self) -> impl Iterator<Item = (&TodoId, &Node)> {
+    pub fn ready(&self) -> impl Iterator<Item = (&TodoId, &TodoNode)> {
         self.ready.iter().filter_map(|(_, id)| Some((id, self.nodes.get(id)?)))
     }
 
@@ -122,23 +122,25 @@ impl Graph {
     }
 
     /// A fleet begins. What the model says somebody works on, nobody does.
-    pub(crate) fn begin(&mut self, terms: FleetTerms) {
+    pub(crate) fn begin(&mut self, terms: FleetConfig) {
         self.fleet = Some(terms);
-        let said = self.nodes.iter().filter(|(_, node)| node.standing == Standing::Said);
+        let said = self.nodes.iter().filter(|(_, node)| node.progress == TodoProgress::Reported);
         let said: Vec<TodoId> = said.map(|(id, _)| id.clone()).collect();
-        said.iter().for_each(|id| self.stand(id, Standing::Pending));
+        said.iter().for_each(|id| self.set_progress(id, TodoProgress::Pending));
     }
 
     /// Takes a row of the table as it is now.
-    pub(crate) fn put(&mut self, todo: &Todo) {
-        let standing = match self.nodes.get(&todo.id).map(|node| &node.standing) {
+    pub(crate) fn upsert(&mut self, todo: &Todo) {
+        let standing = match self.nodes.get(&todo.id).map(|node| &node.progress) {
             // What the runtime knows of, the word in the table does not change.
-            Some(Standing::Claimed { task, fence }) => Standing::Claimed { task: *task, fence: *fence },
-            Some(Standing::Blocked(why)) if todo.status == TodoStatus::Blocked => Standing::Blocked(why.clone()),
-            Some(_) | None => Standing::of(todo),
+            Some(TodoProgress::Claimed { task, fence }) => TodoProgress::Claimed { task: *task, fence: *fence },
+            Some(TodoProgress::Blocked(why)) if todo.status == TodoStatus::Blocked => {
+                TodoProgress::Blocked(why.clone())
+            }
+            Some(_) | None => TodoProgress::of(todo),
         };
         let (order, failures) = match self.nodes.get(&todo.id) {
-            Some(node) => (node.order, if standing == node.standing { node.failures } else { 0 }),
+            Some(node) => (node.order, if standing == node.progress { node.failures } else { 0 }),
             None => {
                 self.next += 1;
                 (self.next, 0)
@@ -151,48 +153,48 @@ impl Graph {
         }
         let waits = depends_on.iter().filter(|above| !self.is_done(above)).count();
         let agent = todo.agent_type.as_deref().map(Arc::from);
-        let before = self.nodes.get(&todo.id).is_some_and(|node| node.standing == Standing::Done);
-        let is_done = standing == Standing::Done;
-        self.nodes.insert(todo.id.clone(), Node { order, depends_on, waits, agent, standing, failures });
-        self.line_up(&todo.id);
+        let before = self.nodes.get(&todo.id).is_some_and(|node| node.progress == TodoProgress::Done);
+        let is_done = standing == TodoProgress::Done;
+        self.nodes.insert(todo.id.clone(), TodoNode { order, depends_on, waits, agent, progress: standing, failures });
+        self.update_ready(&todo.id);
         if before != is_done {
             self.count_done(&todo.id, is_done);
         }
     }
 
     /// Forgets a row that is no longer there. What depends on it waits.
-    pub(crate) fn drop(&mut self, id: &TodoId) {
+    pub(crate) fn remove(&mut self, id: &TodoId) {
         self.unlink(id);
         let Some(node) = self.nodes.remove(id) else { return };
-        match node.standing {
-            Standing::Claimed { .. } => self.claimed -= 1,
-            Standing::Done => self.count_done(id, false),
-            Standing::Pending | Standing::Said | Standing::Blocked(_) => {}
+        match node.progress {
+            TodoProgress::Claimed { .. } => self.claimed -= 1,
+            TodoProgress::Done => self.count_done(id, false),
+            TodoProgress::Pending | TodoProgress::Reported | TodoProgress::Blocked(_) => {}
         }
     }
 
     /// Moves a todo.
-    pub(crate) fn stand(&mut self, id: &TodoId, standing: Standing) {
+    pub(crate) fn set_progress(&mut self, id: &TodoId, standing: TodoProgress) {
         let Some(node) = self.nodes.get_mut(id) else { return };
-        let was = std::mem::replace(&mut node.standing, standing.clone());
-        self.claimed -= u32::from(matches!(was, Standing::Claimed { .. }));
-        self.claimed += u32::from(matches!(standing, Standing::Claimed { .. }));
-        self.line_up(id);
-        if (was == Standing::Done) != (standing == Standing::Done) {
-            self.count_done(id, standing == Standing::Done);
+        let was = std::mem::replace(&mut node.progress, standing.clone());
+        self.claimed -= u32::from(matches!(was, TodoProgress::Claimed { .. }));
+        self.claimed += u32::from(matches!(standing, TodoProgress::Claimed { .. }));
+        self.update_ready(id);
+        if (was == TodoProgress::Done) != (standing == TodoProgress::Done) {
+            self.count_done(id, standing == TodoProgress::Done);
         }
     }
 
     /// A todo is to be tried again, as if for the first time.
-    pub(crate) fn free(&mut self, id: &TodoId) {
+    pub(crate) fn reset(&mut self, id: &TodoId) {
         if let Some(node) = self.nodes.get_mut(id) {
             node.failures = 0;
         }
-        self.stand(id, Standing::Pending);
+        self.set_progress(id, TodoProgress::Pending);
     }
 
     /// Counts a failure of a todo.
-    pub(crate) fn fail(&mut self, id: &TodoId) {
+    pub(crate) fn count_failure(&mut self, id: &TodoId) {
         if let Some(node) = self.nodes.get_mut(id) {
             node.failures += 1;
         }
@@ -233,7 +235,7 @@ impl Graph {
     }
 
     /// A circle that leads from a todo over what it depends on back to it.
-    pub(crate) fn circle_through(&self, from: &TodoId) -> Option<Vec<TodoId>> {
+    pub(crate) fn cycle_through(&self, from: &TodoId) -> Option<Vec<TodoId>> {
         let mut seen: BTreeSet<&TodoId> = BTreeSet::new();
         let above = |id: &TodoId| self.nodes.get(id).map(|node| node.depends_on.iter());
         let mut path = vec![(from, above(from)?)];
@@ -249,7 +251,7 @@ impl Graph {
     }
 
     fn is_done(&self, id: &TodoId) -> bool {
-        self.nodes.get(id).is_some_and(|node| node.standing == Standing::Done)
+        self.nodes.get(id).is_some_and(|node| node.progress == TodoProgress::Done)
     }
 
     /// A todo became done, or is no longer: those that depend on it wait for one less, or one more.
@@ -258,12 +260,12 @@ impl Graph {
             if let Some(node) = self.nodes.get_mut(&below) {
                 if done { node.waits -= 1 } else { node.waits += 1 }
             }
-            self.line_up(&below);
+            self.update_ready(&below);
         }
     }
 
     /// Puts a todo among the ready ones, or takes it away from them.
-    fn line_up(&mut self, id: &TodoId) {
+    fn update_ready(&mut self, id: &TodoId) {
         let Some(node) = self.nodes.get(id) else { return };
         let place = (node.order, id.clone());
         if node.is_ready() {
@@ -288,8 +290,8 @@ impl Graph {
     }
 }
 
-impl Node {
+impl TodoNode {
     fn is_ready(&self) -> bool {
-        self.waits == 0 && self.standing == Standing::Pending
+        self.waits == 0 && self.progress == TodoProgress::Pending
     }
 }

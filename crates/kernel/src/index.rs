@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use protocol::{At, CallId, Kind, TaskId};
+use protocol::{CallId, TaskId, TaskType, Timestamp};
 
-use crate::evolve::Impossible;
-use crate::state::State;
-use crate::{CallPhase, Footing, Phase, Task, Work};
+use crate::evolve::InvalidEvent;
+use crate::state::KernelState;
+use crate::{ActivationWork, CallPhase, KernelTask, SlotStatus, TaskPhase};
 
 /// What an alarm is for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,70 +27,70 @@ pub(crate) enum Alarm {
     Call(CallId),
 }
 
-impl State {
+impl KernelState {
     /// Changes a task and everything that is looked up of it. The change leaves its calls alone.
     pub(crate) fn update(
         &mut self,
         id: TaskId,
-        change: impl FnOnce(&mut Task) -> Result<(), Impossible>,
-    ) -> Result<(), Impossible> {
-        let task = self.tasks.get_mut(&id).ok_or(Impossible::NoTask(id))?;
-        let before = Marks::of(task);
+        change: impl FnOnce(&mut KernelTask) -> Result<(), InvalidEvent>,
+    ) -> Result<(), InvalidEvent> {
+        let task = self.tasks.get_mut(&id).ok_or(InvalidEvent::UnknownTask(id))?;
+        let before = TaskIndexEntry::of(task);
         change(task)?;
-        let after = Marks::of(task);
+        let after = TaskIndexEntry::of(task);
         let kind = Arc::clone(&task.agent);
-        self.remark(id, &kind, before, after);
+        self.reindex(id, &kind, before, after);
         if before.runs != after.runs {
-            self.remark_asks(id);
+            self.reindex_asks(id);
         }
         Ok(())
     }
 
     /// The same for a change that replaces what the task works on.
-    pub(crate) fn rework(
+    pub(crate) fn update_work(
         &mut self,
         id: TaskId,
-        change: impl FnOnce(&mut Task) -> Result<(), Impossible>,
-    ) -> Result<(), Impossible> {
+        change: impl FnOnce(&mut KernelTask) -> Result<(), InvalidEvent>,
+    ) -> Result<(), InvalidEvent> {
         for (call, phase) in self.open_calls(id) {
-            self.unmark_call(id, &call, &phase);
+            self.unindex_call(id, &call, &phase);
         }
         let changed = self.update(id, change);
         for (call, phase) in self.open_calls(id) {
-            self.mark_call(id, &call, &phase);
+            self.index_call(id, &call, &phase);
         }
         changed
     }
 
     /// Moves one call, and the task's footing with it.
-    pub(crate) fn move_call(&mut self, id: TaskId, call: &CallId, to: CallPhase) -> Result<(), Impossible> {
+    pub(crate) fn move_call(&mut self, id: TaskId, call: &CallId, to: CallPhase) -> Result<(), InvalidEvent> {
         let mut from = None;
         self.update(id, |task| {
             from = Some(task.replace_call(call, to.clone())?);
-            task.refoot()
+            task.update_slot_status()
         })?;
         if let Some(from) = from {
-            self.unmark_call(id, call, &from);
+            self.unindex_call(id, call, &from);
         }
-        self.mark_call(id, call, &to);
+        self.index_call(id, call, &to);
         Ok(())
     }
 
     /// Adds a task that its parent, if it has one, is known to have.
-    pub(crate) fn insert(&mut self, task: Task) {
-        let (id, kind, marks) = (task.id, Arc::clone(&task.agent), Marks::of(&task));
+    pub(crate) fn insert(&mut self, task: KernelTask) {
+        let (id, kind, marks) = (task.id, Arc::clone(&task.agent), TaskIndexEntry::of(&task));
         self.tasks.insert(task);
-        self.remark(id, &kind, Marks::NONE, marks);
+        self.reindex(id, &kind, TaskIndexEntry::NONE, marks);
     }
 
     /// The calls of a task that are looked up: those that wait.
     fn open_calls(&self, id: TaskId) -> Vec<(CallId, CallPhase)> {
-        let Some(Work::Acting(calls)) = self.tasks.get(&id).map(|task| &task.work) else { return Vec::new() };
+        let Some(ActivationWork::Acting(calls)) = self.tasks.get(&id).map(|task| &task.work) else { return Vec::new() };
         let waits = |phase: &CallPhase| matches!(phase, CallPhase::Waiting(_) | CallPhase::Asking(_));
         calls.iter().filter(|(_, phase)| waits(phase)).map(|(call, phase)| (call.clone(), phase.clone())).collect()
     }
 
-    fn remark(&mut self, id: TaskId, kind: &Arc<str>, before: Marks, after: Marks) {
+    fn reindex(&mut self, id: TaskId, kind: &Arc<str>, before: TaskIndexEntry, after: TaskIndexEntry) {
         self.busy -= usize::from(before.busy);
         self.busy += usize::from(after.busy);
         self.at_work -= usize::from(before.works);
@@ -105,18 +105,18 @@ impl State {
         {
             parent.at_work = parent.at_work - u32::from(before.works) + u32::from(after.works);
         }
-        if before.place != after.place {
-            match before.place {
-                Place::Nowhere => {}
-                Place::Slot => self.slots.give_back(kind),
-                Place::Returning => self.slots.returning.leave(id, kind),
-                Place::Fresh => self.slots.fresh.leave(id, kind),
+        if before.slot != after.slot {
+            match before.slot {
+                SlotPlace::Nowhere => {}
+                SlotPlace::Slot => self.slots.give_back(kind),
+                SlotPlace::Returning => self.slots.returning.leave(id, kind),
+                SlotPlace::Fresh => self.slots.fresh.leave(id, kind),
             }
-            match after.place {
-                Place::Nowhere => {}
-                Place::Slot => self.slots.take(kind),
-                Place::Returning => self.slots.returning.join(id, kind),
-                Place::Fresh => self.slots.fresh.join(id, kind),
+            match after.slot {
+                SlotPlace::Nowhere => {}
+                SlotPlace::Slot => self.slots.take(kind),
+                SlotPlace::Returning => self.slots.returning.join(id, kind),
+                SlotPlace::Fresh => self.slots.fresh.join(id, kind),
             }
         }
         for (was, is, alarm) in [
@@ -132,7 +132,7 @@ impl State {
         }
     }
 
-    fn mark_call(&mut self, id: TaskId, call: &CallId, phase: &CallPhase) {
+    fn index_call(&mut self, id: TaskId, call: &CallId, phase: &CallPhase) {
         match phase {
             CallPhase::Waiting(wait) => {
                 for on in &wait.on {
@@ -143,7 +143,7 @@ impl State {
             CallPhase::Asking(ask) => {
                 self.asks.insert(ask.id.clone(), id);
                 // Without an owner nobody could be asked: what was decided meanwhile comes before the deadline.
-                let runs = self.tasks.get(&id).is_some_and(Task::is_running);
+                let runs = self.tasks.get(&id).is_some_and(KernelTask::is_running);
                 self.set_alarm(id, ask.until_at.filter(|_| runs), Alarm::Call(call.clone()));
             }
             CallPhase::Pending
@@ -154,7 +154,7 @@ impl State {
         }
     }
 
-    fn unmark_call(&mut self, id: TaskId, call: &CallId, phase: &CallPhase) {
+    fn unindex_call(&mut self, id: TaskId, call: &CallId, phase: &CallPhase) {
         match phase {
             CallPhase::Waiting(wait) => {
                 for on in &wait.on {
@@ -180,11 +180,11 @@ impl State {
     }
 
     /// Sets the alarms of what a task asks anew, since it began or ceased to run.
-    fn remark_asks(&mut self, id: TaskId) {
+    fn reindex_asks(&mut self, id: TaskId) {
         for (call, phase) in self.open_calls(id) {
             if matches!(phase, CallPhase::Asking(_)) {
-                self.unmark_call(id, &call, &phase);
-                self.mark_call(id, &call, &phase);
+                self.unindex_call(id, &call, &phase);
+                self.index_call(id, &call, &phase);
             }
         }
     }
@@ -198,11 +198,11 @@ impl State {
         }
     }
 
-    fn set_alarm(&mut self, id: TaskId, at: Option<At>, alarm: Alarm) {
+    fn set_alarm(&mut self, id: TaskId, at: Option<Timestamp>, alarm: Alarm) {
         self.alarms.extend(at.map(|at| (at, id, alarm)));
     }
 
-    fn unset_alarm(&mut self, id: TaskId, at: Option<At>, alarm: Alarm) {
+    fn unset_alarm(&mut self, id: TaskId, at: Option<Timestamp>, alarm: Alarm) {
         if let Some(at) = at {
             self.alarms.remove(&(at, id, alarm));
         }
@@ -211,57 +211,61 @@ impl State {
 
 /// What is looked up of a task besides its calls.
 #[derive(Clone, Copy)]
-struct Marks {
+struct TaskIndexEntry {
     busy: bool,
     works: bool,
     parked: bool,
     active: bool,
     runs: bool,
-    place: Place,
-    quota: Option<At>,
-    lease: Option<At>,
-    grace: Option<At>,
-    results: Option<At>,
+    slot: SlotPlace,
+    quota: Option<Timestamp>,
+    lease: Option<Timestamp>,
+    grace: Option<Timestamp>,
+    results: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SlotPlace {
     Nowhere,
     Slot,
     Returning,
     Fresh,
 }
 
-impl Marks {
-    const NONE: Marks = Marks {
+impl TaskIndexEntry {
+    const NONE: TaskIndexEntry = TaskIndexEntry {
         busy: false,
         works: false,
         parked: false,
         active: false,
         runs: false,
-        place: Place::Nowhere,
+        slot: SlotPlace::Nowhere,
         quota: None,
         lease: None,
         grace: None,
         results: None,
     };
 
-    fn of(task: &Task) -> Marks {
+    fn of(task: &KernelTask) -> TaskIndexEntry {
         let quota = match task.phase {
-            Phase::Parked(parking) => parking.until,
-            Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => None,
+            TaskPhase::Parked(parking) => parking.until,
+            TaskPhase::Queued(_)
+            | TaskPhase::Running(_)
+            | TaskPhase::Idle
+            | TaskPhase::Interrupted
+            | TaskPhase::Finished(_) => None,
         };
         let busy = task.phase.is_busy();
         // A last turn needs an owner; whoever queues or is parked before it has no more time for that.
         let grace = task.cancel_until.filter(|_| busy);
-        let agent = task.kind != Kind::Shell;
-        Marks {
+        let agent = task.kind != TaskType::Shell;
+        TaskIndexEntry {
             busy,
             works: agent && !task.phase.is_at_rest(),
-            parked: agent && matches!(task.phase, Phase::Parked(_)),
+            parked: agent && matches!(task.phase, TaskPhase::Parked(_)),
             active: agent && is_active(task),
             runs: task.is_running(),
-            place: Place::of(task),
+            slot: SlotPlace::of(task),
             quota,
             lease: task.lease,
             grace,
@@ -272,30 +276,32 @@ impl Marks {
 
 /// Whether a task surely goes on by itself. The root has no slot to lend, so whether it waits is looked at when nobody
 /// else is active.
-fn is_active(task: &Task) -> bool {
+fn is_active(task: &KernelTask) -> bool {
     match task.phase {
-        Phase::Queued(_) => true,
-        Phase::Running(Footing::Slot | Footing::Returning) => task.needs_slot(),
-        Phase::Running(Footing::Lent) | Phase::Idle | Phase::Parked(_) | Phase::Interrupted | Phase::Finished(_) => {
-            false
-        }
+        TaskPhase::Queued(_) => true,
+        TaskPhase::Running(SlotStatus::Holding | SlotStatus::Returning) => task.needs_slot(),
+        TaskPhase::Running(SlotStatus::Lent)
+        | TaskPhase::Idle
+        | TaskPhase::Parked(_)
+        | TaskPhase::Interrupted
+        | TaskPhase::Finished(_) => false,
     }
 }
 
-impl Place {
-    fn of(task: &Task) -> Place {
+impl SlotPlace {
+    fn of(task: &KernelTask) -> SlotPlace {
         if !task.needs_slot() {
-            return Place::Nowhere;
+            return SlotPlace::Nowhere;
         }
         match task.phase {
-            Phase::Queued(_) => Place::Fresh,
-            Phase::Running(Footing::Slot) => Place::Slot,
-            Phase::Running(Footing::Returning) => Place::Returning,
-            Phase::Running(Footing::Lent)
-            | Phase::Idle
-            | Phase::Parked(_)
-            | Phase::Interrupted
-            | Phase::Finished(_) => Place::Nowhere,
+            TaskPhase::Queued(_) => SlotPlace::Fresh,
+            TaskPhase::Running(SlotStatus::Holding) => SlotPlace::Slot,
+            TaskPhase::Running(SlotStatus::Returning) => SlotPlace::Returning,
+            TaskPhase::Running(SlotStatus::Lent)
+            | TaskPhase::Idle
+            | TaskPhase::Parked(_)
+            | TaskPhase::Interrupted
+            | TaskPhase::Finished(_) => SlotPlace::Nowhere,
         }
     }
 }

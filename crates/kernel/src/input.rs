@@ -1,18 +1,19 @@
 //! Everything that can happen to a session.
 
-use protocol::api::{ErrandParams, ErrandUpdate};
+use protocol::api::{ExternalTaskUpdate, RegisterExternalTaskParams};
 use protocol::{
-    Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, Brought, CallId, Cancel, CancelBy, Compaction,
-    Completion, Cost, DecidedBy, Decision, DefinitionId, Delivery, ErrandId, Evidence, FailKind, Fence, FleetEnd,
-    FleetTerms, Holder, Item, Limit, ListName, ModelFault, ModelUse, Origin, Quote, Retry, Run, SessionId, SessionMode,
-    StopReason, TaskId, TaskSpec, Terms, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
+    Activation, AgentSpec, Ask, AskDecision, AskId, CallId, CancelBy, CancelMode, Compaction, ContentBlock, Cost,
+    DecidedBy, DefinitionId, Evidence, ExternalTaskId, FailKind, Fence, FleetConfig, FleetEnd, LimitKind, ListItem,
+    ListName, MailBody, MailDelivery, ModelFault, ModelUse, ObjectiveReport, Principal, RetryPlan, ReusedResult, RunId,
+    SessionConfig, SessionId, SessionMode, StopBlocker, StopReason, TaskId, TaskSpec, Timestamp, Todo, TodoId,
+    ToolResult, Turn, TurnQuote, Usage, WaitMode, WrapUpReason,
 };
 
 use crate::Parking;
 
 /// One thing that happened, or that somebody asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
+pub enum KernelInput {
     /// Begin the session with its root task, which rests until its first mail.
     Open {
         /// The root's id.
@@ -20,16 +21,16 @@ pub enum Input {
         /// What the root is.
         spec: TaskSpec,
         /// The definition of its agent, if it is not the usual one.
-        definition: Option<Definition>,
+        definition: Option<AgentDefinition>,
         /// How it is run.
-        terms: Terms,
+        config: SessionConfig,
     },
     /// A process took the session over.
     Adopt {
         /// Its number.
         fence: Fence,
         /// How it runs the session.
-        terms: Terms,
+        config: SessionConfig,
     },
     /// The session is a copy of another: nothing that was under way there goes on here.
     Fork {
@@ -37,7 +38,7 @@ pub enum Input {
         from: SessionId,
     },
     /// Keep definitions that the session may need though nobody says them again.
-    Define(Vec<Definition>),
+    Define(Vec<AgentDefinition>),
     /// A task that works on nothing is told less from here on.
     Compact {
         /// The task.
@@ -50,11 +51,11 @@ pub enum Input {
     /// Interrupt every running task, because the owner is about to leave.
     Suspend,
     /// Start a task.
-    Spawn(Spawn),
+    Spawn(TaskSpawn),
     /// Give mail to a task.
-    Send(Letter),
+    Send(NewMail),
     /// Something a run reports about itself.
-    Report(Run, Report),
+    Report(RunId, RunUpdate),
     /// Send an awaited task to the background: its result goes to the inbox.
     Promote(TaskId),
     /// Stop a task's activation and the children it waits for; a task that can rest goes on living.
@@ -66,7 +67,7 @@ pub enum Input {
         /// Who asks.
         by: CancelBy,
         /// How firmly.
-        how: Cancel,
+        how: CancelMode,
     },
     /// Take no new tasks and stop everything.
     Stop {
@@ -78,36 +79,36 @@ pub enum Input {
         /// The ask.
         ask: AskId,
         /// What is decided.
-        decision: Decision,
+        decision: AskDecision,
         /// Who decides.
         by: DecidedBy,
     },
     /// A run's holder must show itself again before this moment, or the task is interrupted and queued anew.
     Lease {
         /// The run.
-        run: Run,
+        run: RunId,
         /// The moment.
-        until: At,
+        until: Timestamp,
     },
     /// A run has shown no sign of life since this moment.
     Stall {
         /// The run.
-        run: Run,
+        run: RunId,
         /// The moment.
-        since: At,
+        since: Timestamp,
     },
     /// So many tokens of the answer to a run have arrived. It is not durable: it only tells what the run has used if it
     /// is broken off.
     Streamed {
         /// The run.
-        run: Run,
+        run: RunId,
         /// The tokens.
         output: u32,
     },
     /// A run that had stalled shows signs of life.
-    Stir(Run),
+    Unstall(RunId),
     /// The hooks on an activation's stop have run for the last time, after it ended or before.
-    Part {
+    StopHooksRan {
         /// The task.
         task: TaskId,
         /// Which activation.
@@ -116,11 +117,11 @@ pub enum Input {
     /// A person has no use for the record of a task that has ended.
     Forget(TaskId),
     /// How much memory the machine has left. It is not durable: whoever adopts the session looks for itself.
-    Memory(Memory),
+    Memory(MemoryPressure),
     /// Rows of the `todos` table were changed.
     Todos {
         /// By whom.
-        by: Origin,
+        by: Principal,
         /// The rows as they are now.
         changed: Vec<Todo>,
         /// Rows that are no longer there.
@@ -129,7 +130,7 @@ pub enum Input {
         upto: u64,
     },
     /// Begin to work through the todos.
-    BeginFleet(FleetTerms),
+    BeginFleet(FleetConfig),
     /// Move a todo that nobody holds.
     MoveTodo {
         /// The todo.
@@ -151,35 +152,35 @@ pub enum Input {
         /// The mode.
         mode: SessionMode,
         /// Who asks.
-        by: Origin,
+        by: Principal,
     },
     /// Have the root go on as another agent, from its next activation on.
     SelectAgent {
         /// What the agent is; the session's usual one when absent.
-        definition: Option<Definition>,
+        definition: Option<AgentDefinition>,
         /// The model that performs it; the session's when absent.
         model: Option<ModelUse>,
     },
-    /// Begin an errand of a client, or take it up again.
-    Errand(ErrandParams),
-    /// Take what a client says of its errand.
-    TellErrand(ErrandUpdate),
+    /// Begin an external task of a client, or take it up again.
+    RegisterExternalTask(RegisterExternalTaskParams),
+    /// Take what a client says of its external task.
+    UpdateExternalTask(ExternalTaskUpdate),
     /// A connection is gone: what it was at is nobody's.
-    Orphan {
+    OrphanExternalTasks {
         /// The connection.
         owner: String,
     },
-    /// Nobody has use for the record of an errand that has ended.
-    ForgetErrand(ErrandId),
+    /// Nobody has use for the record of an external task that has ended.
+    ForgetExternalTask(ExternalTaskId),
     /// Go on with another model, which can be asked.
     SetModel {
         /// The model, as `--model` takes it.
         model: String,
         /// Who asks.
-        by: Origin,
+        by: Principal,
     },
     /// Tell the root, which is on autopilot and rests, to go on.
-    GoOn {
+    ContinueAutopilot {
         /// A digest of what there is to see of its work: what does not change it is no progress.
         state: String,
         /// What it is told.
@@ -191,7 +192,7 @@ pub enum Input {
 
 /// A task to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spawn {
+pub struct TaskSpawn {
     /// Its id.
     pub id: TaskId,
     /// What it is. A parent that has a child of the same name gets it with a number.
@@ -201,16 +202,16 @@ pub struct Spawn {
     /// The run and tool call that start it, and so its parent. The call need not have started: it starts with the
     /// task, so that no crash can come between. A synchronous task's call waits for it; the call that starts an agent
     /// in the background is answered at once.
-    pub by: Option<(Run, Turn, CallId)>,
+    pub by: Option<(RunId, Turn, CallId)>,
     /// When a call that waits for it gives up; never when absent.
-    pub until: Option<At>,
+    pub until: Option<Timestamp>,
     /// What its agent is; the session keeps it.
-    pub definition: Option<Definition>,
+    pub definition: Option<AgentDefinition>,
 }
 
 /// What an agent is, under the digest of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definition {
+pub struct AgentDefinition {
     /// The digest.
     pub id: DefinitionId,
     /// The definition.
@@ -222,7 +223,7 @@ pub struct Definition {
 pub enum TodoMove {
     /// It was done before, and what it was done with is unchanged. It brought this; nothing is said of that when it was
     /// done in this session.
-    Reuse(Option<Brought>),
+    Reuse(Option<ReusedResult>),
     /// It cannot be done, for this reason.
     Block(String),
     /// It is to be tried again.
@@ -231,7 +232,7 @@ pub enum TodoMove {
 
 /// How much memory the machine has left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Memory {
+pub enum MemoryPressure {
     /// Enough for more agents.
     #[default]
     Ample,
@@ -241,35 +242,35 @@ pub enum Memory {
 
 /// Mail to a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Letter {
+pub struct NewMail {
     /// Who reads it.
     pub to: TaskId,
     /// Who wrote it.
-    pub from: Origin,
+    pub from: Principal,
     /// When it may be read.
-    pub delivery: Delivery,
+    pub delivery: MailDelivery,
     /// What it says.
-    pub body: Body,
+    pub body: MailBody,
 }
 
 /// Something a run reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Report {
+pub enum RunUpdate {
     /// It stands between two turns and asks for its mail.
-    Boundary(Point),
+    Boundary(BoundaryPoint),
     /// It is about to ask its model.
     TurnBegun {
         /// The model.
         model: String,
         /// What it may use.
-        quote: Quote,
+        quote: TurnQuote,
     },
     /// The model answered.
     TurnAnswered {
         /// Which turn.
         turn: Turn,
         /// What it said.
-        content: Vec<Block>,
+        content: Vec<ContentBlock>,
         /// Why it stopped.
         stop: StopReason,
         /// What it used.
@@ -288,12 +289,12 @@ pub enum Report {
         /// What happened.
         message: String,
         /// What the try is counted as.
-        booked: Booked,
+        charge: FailedCallCharge,
         /// The next try, if there is one.
-        retry: Option<Retry>,
+        retry: Option<RetryPlan>,
     },
     /// The answer is getting longer than was set aside for.
-    TurnGrows {
+    RaiseReservation {
         /// Which turn.
         turn: Turn,
         /// The output that is to be set aside for.
@@ -302,7 +303,7 @@ pub enum Report {
     /// It waits to ask its model until requests of others are settled.
     AwaitsBudget,
     /// It takes one last turn, without tools.
-    WrapUp(WrapUp),
+    WrapUp(WrapUpReason),
     /// Its model is told less of the conversation's beginning from now on.
     Compacted(Compaction),
     /// Hooks changed what a tool call is run with; it was not judged yet.
@@ -328,7 +329,7 @@ pub enum Report {
         /// The call.
         call: CallId,
         /// The answer.
-        answer: Answer,
+        answer: ToolResult,
         /// What it left behind.
         evidence: Vec<Evidence>,
     },
@@ -357,7 +358,7 @@ pub enum Report {
         /// Which of them must end.
         mode: WaitMode,
         /// When it gives up.
-        until: Option<At>,
+        until: Option<Timestamp>,
     },
     /// A tool call waits for a person's decision: before it starts for permission, after that for an answer.
     Ask {
@@ -378,7 +379,7 @@ pub enum Report {
         /// The list.
         list: ListName,
         /// The item as it is now.
-        item: Box<Item>,
+        item: Box<ListItem>,
     },
     /// The root, on autopilot, says how it stands with its objective.
     Objective {
@@ -387,32 +388,32 @@ pub enum Report {
         /// The call that says it.
         call: CallId,
         /// How it stands.
-        completion: Completion,
+        completion: ObjectiveReport,
     },
     /// The agent says what it is doing.
     Intent(String),
     /// The agent guesses what the user may want to say next.
-    Suggested(String),
+    PromptSuggested(String),
     /// It cannot ask its model for now.
     Park(Parking),
     /// The hooks on its activation's start have run, and said this.
-    Greeted(Vec<String>),
+    StartHooksRan(Vec<String>),
     /// It would end, and somebody keeps it from that, as often as the limits allow.
-    Held {
+    StopBlocked {
         /// Who.
-        by: Holder,
+        by: StopBlocker,
         /// What it is told.
         reason: String,
     },
     /// It works in a checkout of its own, which was looked at.
-    Placed {
+    WorkCheckedOut {
         /// Where it is.
         path: String,
         /// The commit it began with.
         base: String,
     },
     /// What it made in its checkout is kept.
-    Sealed {
+    WorkSealed {
         /// The commit.
         commit: String,
         /// The files in which it differs from what it began with.
@@ -421,7 +422,7 @@ pub enum Report {
     /// The activation is over.
     Ended {
         /// How.
-        ending: Ending,
+        ending: RunEnding,
         /// The final or partial text.
         text: String,
     },
@@ -429,7 +430,7 @@ pub enum Report {
 
 /// What a model call that failed is counted as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Booked {
+pub enum FailedCallCharge {
     /// Nothing: the model was never reached, or refused to work.
     Nothing,
     /// Its input, and so many tokens of its answer: those that had arrived.
@@ -441,7 +442,7 @@ pub enum Booked {
 
 /// Where a run stands when it asks for its mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Point {
+pub enum BoundaryPoint {
     /// Between two turns.
     Between,
     /// Where it would end.
@@ -450,7 +451,7 @@ pub enum Point {
 
 /// How a run says it ended. Being stopped is not its to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnding {
     /// With an answer.
     Completed,
     /// It could not go on.
@@ -461,7 +462,7 @@ pub enum Ending {
         message: String,
     },
     /// It reached a limit.
-    TimedOut(Limit),
+    TimedOut(LimitKind),
     /// It had spent what it may.
     BudgetExhausted,
 }

@@ -4,7 +4,7 @@ use protocol::{Budget, Cost};
 
 /// One task's account. Spent plus reserved never passes the budget, as long as no call uses more than was set aside.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ledger {
+pub struct BudgetLedger {
     /// The cap.
     pub budget: Budget,
     /// What was used.
@@ -13,10 +13,10 @@ pub struct Ledger {
     pub reserved: Cost,
 }
 
-impl Ledger {
+impl BudgetLedger {
     /// An account on which nothing has happened.
-    pub fn new(budget: Budget) -> Ledger {
-        Ledger { budget, ..Ledger::default() }
+    pub fn new(budget: Budget) -> BudgetLedger {
+        BudgetLedger { budget, ..BudgetLedger::default() }
     }
 
     /// What can still be set aside.
@@ -52,8 +52,8 @@ mod tests {
 
     #[test]
     fn room_is_what_is_neither_spent_nor_reserved() {
-        let mut ledger = Ledger::new(Budget { tokens: Some(10), micros: None });
-        let has_room = |ledger: &Ledger, more| ledger.room().allows(tokens(more));
+        let mut ledger = BudgetLedger::new(Budget { tokens: Some(10), micros: None });
+        let has_room = |ledger: &BudgetLedger, more| ledger.room().allows(tokens(more));
         assert!(has_room(&ledger, 10) && !has_room(&ledger, 11));
         ledger.reserve(tokens(6));
         assert!(has_room(&ledger, 4) && !has_room(&ledger, 5));
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_remainder_of_zero_is_a_stop_not_a_licence() {
-        let room = Ledger::new(Budget { tokens: Some(0), micros: Some(0) }).room();
+        let room = BudgetLedger::new(Budget { tokens: Some(0), micros: Some(0) }).room();
         assert!(room.allows(Cost::ZERO));
         assert!(!room.allows(tokens(1)));
         assert!(!room.allows(Cost { tokens: 0, micros: 1 }));
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_budget_is_low_from_four_fifths_on() {
         let low = |cap, spent| {
-            let mut ledger = Ledger::new(Budget { tokens: cap, micros: None });
+            let mut ledger = BudgetLedger::new(Budget { tokens: cap, micros: None });
             ledger.settle(Cost::ZERO, tokens(spent));
             ledger.is_low()
         };

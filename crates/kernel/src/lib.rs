@@ -1,6 +1,6 @@
 //! The pure heart of Bosun: it decides everything about tasks and performs nothing.
 //!
-//! [`Kernel::apply`] takes one [`Input`] and answers with [`Effect`]s, or with a [`Refusal`] that changed
+//! [`Kernel::apply`] takes one [`KernelInput`] and answers with [`KernelEffect`]s, or with a [`InputRefusal`] that changed
 //! nothing. State changes only by events: what `apply` records, [`Kernel::evolve`] folds, so a state read
 //! back from the log equals the state that wrote it. Time and ids come in as arguments; there is no I/O,
 //! clock or randomness here.
@@ -8,13 +8,13 @@
 #![deny(missing_docs)]
 
 pub mod bucket;
-mod counts;
+mod calibration;
+mod call_answers;
 pub mod day;
 mod decide;
 mod effect;
 mod evolve;
 mod graph;
-mod helm;
 #[cfg(test)]
 mod histories;
 mod index;
@@ -23,34 +23,37 @@ mod ledger;
 mod parked;
 mod phase;
 mod refusal;
+mod root_control;
 mod slots;
 mod state;
 mod task;
 mod tasks;
-mod words;
 mod work;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{At, Entry, Errand, ErrandId, TaskId, TodoId};
+use protocol::{ExternalTask, ExternalTaskId, LogEntry, TaskId, Timestamp, TodoId};
 
-pub use bucket::Bucket;
-pub use effect::Effect;
-pub use evolve::Impossible;
-pub use graph::{Graph, Node, Standing};
-pub use helm::{Flight, Helm};
-pub use input::{Booked, Definition, Ending, Input, Letter, Memory, Point, Report, Spawn, TodoMove};
-pub use ledger::Ledger;
-pub use phase::{Footing, Parking, Phase, Purpose, Signal};
-pub use refusal::Refusal;
-pub use state::State;
-pub use task::{Last, Task};
-pub use work::{Asking, CallPhase, Decided, Wait, Work};
+pub use bucket::RateBucket;
+pub use effect::KernelEffect;
+pub use evolve::InvalidEvent;
+pub use graph::{TodoGraph, TodoNode, TodoProgress};
+pub use input::{
+    AgentDefinition, BoundaryPoint, FailedCallCharge, KernelInput, MemoryPressure, NewMail, RunEnding, RunUpdate,
+    TaskSpawn, TodoMove,
+};
+pub use ledger::BudgetLedger;
+pub use phase::{Parking, PhaseSignal, QueuePurpose, SlotStatus, TaskPhase};
+pub use refusal::InputRefusal;
+pub use root_control::{ObjectiveRun, RootControl};
+pub use state::KernelState;
+pub use task::{KernelTask, LastTurn};
+pub use work::{ActivationWork, CallPhase, CallWait, DecidedAsk, ModelCall};
 
 /// How many agents a session may have. Every agent of the tree counts against the same limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct SessionLimits {
     /// Agents that may run at once; more wait in a queue.
     pub live: u32,
     /// How deep the tree may grow below the root.
@@ -64,11 +67,11 @@ pub struct Limits {
     /// How long a task that is asked to stop may take for its last turn.
     pub grace: Duration,
     /// How often hooks may keep one activation from ending.
-    pub holds: u32,
+    pub max_stop_blocks: u32,
     /// How often an activation may try again to bring what is expected of it.
-    pub repairs: u32,
+    pub max_repairs: u32,
     /// How often the root is told to go on for one objective on autopilot.
-    pub continues: u32,
+    pub max_continues: u32,
     /// Most turns that the root takes for one objective on autopilot, unless it has a limit of its own.
     pub autopilot_turns: u32,
     /// How long a result that comes to a task at rest waits for others, while agents that the task started are at
@@ -79,18 +82,18 @@ pub struct Limits {
 /// How many times as long as at first results wait for each other in the end.
 pub const RESULT_WINDOW_GROWTH: u32 = 64;
 
-impl Default for Limits {
+impl Default for SessionLimits {
     fn default() -> Self {
-        Limits {
+        SessionLimits {
             live: 32,
             depth: 6,
             total: 2_000,
             rate: 200,
             of_type: BTreeMap::new(),
             grace: Duration::from_secs(30),
-            holds: 8,
-            repairs: 2,
-            continues: 5,
+            max_stop_blocks: 8,
+            max_repairs: 2,
+            max_continues: 5,
             autopilot_turns: 200,
             result_window: Duration::from_secs(1),
         }
@@ -100,23 +103,23 @@ impl Default for Limits {
 /// All decisions about one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
-    limits: Limits,
-    state: State,
+    limits: SessionLimits,
+    state: KernelState,
 }
 
 impl Kernel {
     /// A session in which nothing has happened.
-    pub fn new(limits: Limits) -> Kernel {
-        Kernel { limits, state: State::default() }
+    pub fn new(limits: SessionLimits) -> Kernel {
+        Kernel { limits, state: KernelState::default() }
     }
 
     /// Decides on `input`. A refused input changes nothing.
-    pub fn apply(&mut self, now: At, input: Input) -> Result<Vec<Effect>, Refusal> {
+    pub fn apply(&mut self, now: Timestamp, input: KernelInput) -> Result<Vec<KernelEffect>, InputRefusal> {
         decide::decide(&mut self.state, &self.limits, now, input)
     }
 
     /// Adopts an event that is durable.
-    pub fn evolve(&mut self, entry: &Entry) -> Result<(), Impossible> {
+    pub fn evolve(&mut self, entry: &LogEntry) -> Result<(), InvalidEvent> {
         self.state.evolve(entry)
     }
 
@@ -126,12 +129,12 @@ impl Kernel {
     }
 
     /// What is known of a task.
-    pub fn task(&self, id: TaskId) -> Option<&Task> {
+    pub fn task(&self, id: TaskId) -> Option<&KernelTask> {
         self.state.tasks.get(&id)
     }
 
     /// Every task, in the order of their ids.
-    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+    pub fn tasks(&self) -> impl Iterator<Item = &KernelTask> {
         self.state.tasks.values()
     }
 
@@ -146,7 +149,7 @@ impl Kernel {
     }
 
     /// How many tasks are queued, running or parked.
-    pub fn busy(&self) -> usize {
+    pub fn busy_tasks(&self) -> usize {
         self.state.busy
     }
 
@@ -157,7 +160,7 @@ impl Kernel {
 
     /// Whether a model of this one's provider has answered in the session.
     pub fn has_answered(&self, model: &str) -> bool {
-        self.state.counts.knows_provider(model)
+        self.state.calibration.knows_provider(model)
     }
 
     /// How many calls wait for a person's decision.
@@ -166,43 +169,43 @@ impl Kernel {
     }
 
     /// How many agents have started so far.
-    pub fn started(&self) -> u32 {
+    pub fn started_agents(&self) -> u32 {
         self.state.started
     }
 
     /// The session's mode, and where the root is with its objective.
-    pub fn helm(&self) -> &Helm {
-        &self.state.helm
+    pub fn root_control(&self) -> &RootControl {
+        &self.state.root_control
     }
 
-    /// Whether the root should be told to go on, with [`Input::GoOn`].
+    /// Whether the root should be told to go on, with [`KernelInput::ContinueAutopilot`].
     pub fn is_continuation_due(&self) -> bool {
         self.state.is_continuation_due()
     }
 
     /// The todos, and the fleet that works through them.
-    pub fn graph(&self) -> &Graph {
+    pub fn graph(&self) -> &TodoGraph {
         &self.state.graph
     }
 
     /// The todos that agents should be started for now: those that are ready, in their order, as far as there is room
     /// for whoever does them. `agent` is the type of those that name none.
-    pub fn due(&self, agent: &str) -> Vec<TodoId> {
-        self.state.due(&self.limits, agent)
+    pub fn due_todos(&self, agent: &str) -> Vec<TodoId> {
+        self.state.due_todos(&self.limits, agent)
     }
 
     /// What clients do themselves, by name.
-    pub fn errands(&self) -> impl Iterator<Item = &Errand> {
-        self.state.errands.values()
+    pub fn external_tasks(&self) -> impl Iterator<Item = &ExternalTask> {
+        self.state.external_tasks.values()
     }
 
     /// One of them.
-    pub fn errand(&self, id: &ErrandId) -> Option<&Errand> {
-        self.state.errands.get(id)
+    pub fn external_task(&self, id: &ExternalTaskId) -> Option<&ExternalTask> {
+        self.state.external_tasks.get(id)
     }
 
-    /// The moment at which [`Input::Tick`] is due.
-    pub fn alarm(&self) -> Option<At> {
+    /// The moment at which [`KernelInput::Tick`] is due.
+    pub fn next_alarm(&self) -> Option<Timestamp> {
         self.state.alarms.first().map(|(at, ..)| *at)
     }
 }

@@ -1,11 +1,11 @@
 //! Whether a whole session waits for what only time or a person can change.
 
-use protocol::Kind;
+use protocol::TaskType;
 
-use crate::state::State;
-use crate::{CallPhase, Parking, Phase, Task, Work};
+use crate::state::KernelState;
+use crate::{ActivationWork, CallPhase, KernelTask, Parking, TaskPhase};
 
-impl State {
+impl KernelState {
     /// What the whole session waits for, when every agent that is not at rest is parked or waits for one that is. With
     /// several, the one that is over first.
     pub(crate) fn parked(&self) -> Option<Parking> {
@@ -13,22 +13,27 @@ impl State {
         if self.parked == 0 || self.active > 0 {
             return None;
         }
-        let agents = || self.tasks.values().filter(|task| task.kind != Kind::Shell);
+        let agents = || self.tasks.values().filter(|task| task.kind != TaskType::Shell);
         if agents().any(|task| task.is_running() && !self.awaits_agents(task)) {
             return None;
         }
-        let parking = |task: &Task| match task.phase {
-            Phase::Parked(parking) => Some(parking),
-            Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => None,
+        let parking = |task: &KernelTask| match task.phase {
+            TaskPhase::Parked(parking) => Some(parking),
+            TaskPhase::Queued(_)
+            | TaskPhase::Running(_)
+            | TaskPhase::Idle
+            | TaskPhase::Interrupted
+            | TaskPhase::Finished(_) => None,
         };
         agents().filter_map(parking).min_by_key(|parking| (parking.until.is_none(), parking.until))
     }
 
     /// Whether a running task does nothing but wait for agents. What waits for a command, or for a person, goes on when
     /// they have done their part.
-    fn awaits_agents(&self, task: &Task) -> bool {
-        let is_command = |id| self.tasks.get(id).is_some_and(|task| task.kind == Kind::Shell && task.phase.is_busy());
-        let Work::Acting(calls) = &task.work else { return false };
+    fn awaits_agents(&self, task: &KernelTask) -> bool {
+        let is_command =
+            |id| self.tasks.get(id).is_some_and(|task| task.kind == TaskType::Shell && task.phase.is_busy());
+        let ActivationWork::Acting(calls) = &task.work else { return false };
         calls.values().any(|phase| matches!(phase, CallPhase::Waiting(_)))
             && calls.values().all(|phase| match phase {
                 CallPhase::Waiting(wait) => !wait.on.is_empty() && !wait.on.iter().any(is_command),

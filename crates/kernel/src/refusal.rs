@@ -1,12 +1,12 @@
 //! Why an input was not accepted. A refused input has changed nothing.
 
-use protocol::{AskId, CallId, ErrandId, TaskId, TodoId, WrapUp, circle};
+use protocol::{AskId, CallId, ExternalTaskId, TaskId, TodoId, WrapUpReason, format_cycle};
 
-use crate::evolve::Impossible;
+use crate::evolve::InvalidEvent;
 
 /// Why an input was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum InputRefusal {
     /// The session is open already.
     #[error("the session is open already")]
     AlreadyOpen,
@@ -59,7 +59,7 @@ pub enum Refusal {
     #[error("no fleet is at work on the todos of this session")]
     NoFleet,
     /// The todos wait for each other.
-    #[error("the todos depend on each other in a circle: {}", circle(.0))]
+    #[error("the todos depend on each other in a circle: {}", format_cycle(.0))]
     TodoCycle(Vec<TodoId>),
     /// No such todo.
     #[error("there is no todo `{0}`")]
@@ -98,10 +98,10 @@ pub enum Refusal {
     },
     /// Only what the root waits for can go on in the background.
     #[error("task {0} was not started by the session's root, so it cannot go on in the background")]
-    NotRoots(TaskId),
+    NotRootChild(TaskId),
     /// It was kept from ending as often as it may be.
     #[error("it was kept from ending {cap} times, which is all it may be")]
-    Holds {
+    StopBlockLimit {
         /// The cap.
         cap: u32,
     },
@@ -130,7 +130,7 @@ pub enum Refusal {
     #[error("the objective is over, so the next turn is the last")]
     Closing {
         /// Why it is.
-        why: WrapUp,
+        why: WrapUpReason,
     },
     /// The activation takes its last turn already, or has taken it.
     #[error("the last turn is taken")]
@@ -167,34 +167,34 @@ pub enum Refusal {
     NoAsk(AskId),
     /// The decision is none on such a thing.
     #[error("{0} cannot be decided like this: a call is allowed or denied, a question answered or denied")]
-    Unfit(AskId),
-    /// No such errand.
-    #[error("there is no errand `{0}`; register it first")]
-    NoErrand(ErrandId),
+    DecisionMismatch(AskId),
+    /// No such external task.
+    #[error("there is no external task `{0}`; register it first")]
+    NoExternalTask(ExternalTaskId),
     /// Another connection is at it, or none is.
-    #[error("the errand `{0}` is not this connection's; register it again when its owner is gone")]
-    ErrandOwned(ErrandId),
+    #[error("the external task `{0}` is not this connection's; register it again when its owner is gone")]
+    ExternalTaskNotOwned(ExternalTaskId),
     /// It has ended.
-    #[error("the errand `{0}` has ended")]
-    ErrandEnded(ErrandId),
+    #[error("the external task `{0}` has ended")]
+    ExternalTaskEnded(ExternalTaskId),
     /// It has not ended.
-    #[error("the errand `{0}` has not ended")]
-    ErrandNotEnded(ErrandId),
+    #[error("the external task `{0}` has not ended")]
+    ExternalTaskNotEnded(ExternalTaskId),
     /// It stands elsewhere than its client thinks.
-    #[error("the errand `{id}` stands at {sequence}")]
-    ErrandMoved {
-        /// The errand.
-        id: ErrandId,
+    #[error("the external task `{id}` stands at {sequence}")]
+    ExternalTaskConflict {
+        /// The external task.
+        id: ExternalTaskId,
         /// Its number.
         sequence: u64,
     },
     /// There are as many as there may be.
-    #[error("the session keeps {cap} errands, which is all it may; remove those that have ended")]
-    Errands {
+    #[error("the session keeps {cap} external tasks, which is all it may; remove those that have ended")]
+    ExternalTaskLimit {
         /// The cap.
         cap: usize,
     },
     /// The decision contradicts the state: a defect of the kernel.
     #[error(transparent)]
-    Impossible(#[from] Impossible),
+    InvalidEvent(#[from] InvalidEvent),
 }

@@ -12,8 +12,8 @@ pub(crate) struct Slots {
     pub(crate) held: u32,
     /// How many agents of each type hold a slot.
     held_by: BTreeMap<Arc<str>, u32>,
-    pub(crate) returning: Line,
-    pub(crate) fresh: Line,
+    pub(crate) returning: SlotQueue,
+    pub(crate) fresh: SlotQueue,
 }
 
 impl Slots {
@@ -44,13 +44,13 @@ impl Slots {
 /// A first-come line that a task can also leave from the middle. It is kept by type, so that a type that has no room
 /// is passed in one step, however many of it stand there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct SlotQueue {
     places: BTreeMap<Arc<str>, BTreeMap<u64, TaskId>>,
     tickets: BTreeMap<TaskId, u64>,
     next: u64,
 }
 
-impl Line {
+impl SlotQueue {
     pub(crate) fn join(&mut self, task: TaskId, kind: &Arc<str>) {
         self.places.entry(Arc::clone(kind)).or_default().insert(self.next, task);
         self.tickets.insert(task, self.next);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_line_serves_in_order_and_lets_people_leave() {
-        let mut line = Line::default();
+        let mut line = SlotQueue::default();
         let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
         for (n, kind) in [(3, &a), (1, &b), (2, &a)] {
             line.join(task(n), kind);

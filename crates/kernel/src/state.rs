@@ -2,34 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use protocol::{AskId, At, CallId, DefinitionId, Errand, ErrandId, Fence, TaskId, TodoId};
+use protocol::{AskId, CallId, DefinitionId, ExternalTask, ExternalTaskId, Fence, TaskId, Timestamp, TodoId};
 
-use crate::counts::Counts;
-use crate::graph::Graph;
-use crate::helm::Helm;
+use crate::calibration::TokenCalibration;
+use crate::graph::TodoGraph;
 use crate::index::Alarm;
+use crate::root_control::RootControl;
 use crate::slots::Slots;
-use crate::tasks::Tasks;
-use crate::{Limits, Memory, Task};
+use crate::tasks::KernelTasks;
+use crate::{KernelTask, MemoryPressure, SessionLimits};
 
 /// Everything the kernel knows of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct State {
-    pub(crate) tasks: Tasks,
+pub struct KernelState {
+    pub(crate) tasks: KernelTasks,
     pub(crate) root: Option<TaskId>,
     pub(crate) fence: Fence,
-    pub(crate) admission: Admission,
+    pub(crate) admission: SessionAdmission,
     pub(crate) next_mail: u64,
     /// Agents ever started.
     pub(crate) started: u32,
     /// When agents below the root started others, within the last minute of the log, in order.
-    pub(crate) recent: VecDeque<At>,
+    pub(crate) recent: VecDeque<Timestamp>,
     /// Definitions that the log holds.
-    pub(crate) defined: BTreeSet<DefinitionId>,
+    pub(crate) definitions: BTreeSet<DefinitionId>,
     /// How much memory the machine has left; not durable.
-    pub(crate) memory: Memory,
+    pub(crate) memory: MemoryPressure,
     /// What was learnt of how models count.
-    pub(crate) counts: Counts,
+    pub(crate) calibration: TokenCalibration,
     /// Most turns that all agents together may take in one run.
     pub(crate) max_turns: Option<u32>,
     /// How many they have taken since the user's last prompt.
@@ -41,28 +41,28 @@ pub struct State {
     /// How many agents, the root among them, have begun or will begin something that has not ended.
     pub(crate) at_work: usize,
     /// How far the root goes by itself.
-    pub(crate) helm: Helm,
+    pub(crate) root_control: RootControl,
     pub(crate) slots: Slots,
-    pub(crate) alarms: BTreeSet<(At, TaskId, Alarm)>,
+    pub(crate) alarms: BTreeSet<(Timestamp, TaskId, Alarm)>,
     /// For each awaited task, the calls that wait for it.
     pub(crate) waiters: BTreeMap<TaskId, BTreeSet<(TaskId, CallId)>>,
     /// The todos.
-    pub(crate) graph: Graph,
+    pub(crate) graph: TodoGraph,
     /// What clients do themselves.
-    pub(crate) errands: BTreeMap<ErrandId, Errand>,
+    pub(crate) external_tasks: BTreeMap<ExternalTaskId, ExternalTask>,
     /// For each open ask, the task whose call waits.
     pub(crate) asks: BTreeMap<AskId, TaskId>,
 }
 
 /// Whether the session takes new tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Admission {
+pub(crate) enum SessionAdmission {
     #[default]
     Open,
     Closed,
 }
 
-impl State {
+impl KernelState {
     /// The task and everything below it, parents before children.
     pub(crate) fn subtree(&self, top: TaskId) -> Vec<TaskId> {
         let mut found = vec![top];
@@ -77,15 +77,15 @@ impl State {
     }
 
     /// The task and everything above it, nearest first.
-    pub(crate) fn lineage(&self, from: TaskId) -> impl Iterator<Item = &Task> {
+    pub(crate) fn lineage(&self, from: TaskId) -> impl Iterator<Item = &KernelTask> {
         std::iter::successors(self.tasks.get(&from), |task| task.parent.and_then(|id| self.tasks.get(&id)))
     }
 
     /// The ready todos that there is room for. What stands in line already comes before them.
-    pub(crate) fn due(&self, limits: &Limits, agent: &str) -> Vec<TodoId> {
+    pub(crate) fn due_todos(&self, limits: &SessionLimits, agent: &str) -> Vec<TodoId> {
         let Some(terms) = self.graph.fleet() else { return Vec::new() };
         let stopping = self.root.and_then(|root| self.tasks.get(&root)).is_none_or(|root| root.cancel.is_some());
-        if self.admission == Admission::Closed || stopping {
+        if self.admission == SessionAdmission::Closed || stopping {
             return Vec::new();
         }
         let waiting = self.slots.returning.len() + self.slots.fresh.len();

@@ -5,15 +5,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use protocol::{
-    Activation, At, Attempt, CallId, Cancel, CancelBy, Delivery, Kind, MailId, Mode, Rest, Run, TaskId, TaskSpec,
-    TodoId, Turn, WrapUp,
+    Activation, Attempt, CallId, CancelBy, CancelMode, CompletionPolicy, MailDelivery, MailId, RunId, TaskId, TaskMode,
+    TaskSpec, TaskType, Timestamp, TodoId, Turn, WrapUpReason,
 };
 
-use crate::{Ledger, Phase, Purpose, Work};
+use crate::{ActivationWork, BudgetLedger, QueuePurpose, TaskPhase};
 
 /// What the kernel knows of one task. Words stay in the log; here are only facts to decide by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Task {
+pub struct KernelTask {
     /// Its id.
     pub id: TaskId,
     /// The task that started it.
@@ -23,7 +23,7 @@ pub struct Task {
     /// What they are called.
     pub(crate) names: BTreeSet<NameHash>,
     /// What sort of work it is.
-    pub kind: Kind,
+    pub kind: TaskType,
     /// What people call it.
     pub name: String,
     /// The definition of its agent.
@@ -37,15 +37,15 @@ pub struct Task {
     /// How far below the root.
     pub depth: u32,
     /// Where its result goes.
-    pub mode: Mode,
+    pub mode: TaskMode,
     /// What becomes of it when an activation completes.
-    pub rest: Rest,
+    pub on_complete: CompletionPolicy,
     /// Most turns an activation may take.
     pub max_turns: Option<u32>,
     /// Where it is in its life.
-    pub phase: Phase,
+    pub phase: TaskPhase,
     /// What its activation is in the middle of.
-    pub work: Work,
+    pub work: ActivationWork,
     /// Its latest activation.
     pub activation: Activation,
     /// The latest try at it.
@@ -55,41 +55,41 @@ pub struct Task {
     /// How many turns the activation has begun.
     pub turns: u32,
     /// Mail it has not read, oldest first.
-    pub inbox: BTreeMap<MailId, Delivery>,
+    pub inbox: BTreeMap<MailId, MailDelivery>,
     /// Those of it that are results of tasks it started.
     pub results: BTreeMap<MailId, (TaskId, Activation)>,
     /// When it wakes at the latest for results that wait for more of them.
-    pub wake_at: Option<At>,
+    pub wake_at: Option<Timestamp>,
     /// How often in a row results waited for each other.
     pub delays: u32,
     /// How many agents that it started have begun or will begin something that has not ended.
     pub at_work: u32,
     /// Who asked it to stop, and how firmly.
-    pub cancel: Option<(CancelBy, Cancel)>,
+    pub cancel: Option<(CancelBy, CancelMode)>,
     /// When a task that may still take a last turn is stopped at once.
-    pub cancel_until: Option<At>,
+    pub cancel_until: Option<Timestamp>,
     /// Whether somebody stopped its latest activation.
     pub stopped: bool,
     /// Whether it has shown no sign of life for a while.
     pub stalled: bool,
     /// How often hooks kept the activation from ending.
-    pub holds: u32,
+    pub stop_blocks: u32,
     /// How often it tried again to bring what is expected of it.
     pub repairs: u32,
     /// The latest activation whose start hooks have run.
-    pub greeted: Activation,
+    pub start_hooks_ran: Activation,
     /// Activations whose start hooks have run and whose stop hooks have not.
-    pub unparted: BTreeSet<Activation>,
+    pub pending_stop_hooks: BTreeSet<Activation>,
     /// Whether a person has no use for its record any more.
     pub forgotten: bool,
     /// The activation's last turn, once it has come to that.
-    pub last: Option<Last>,
+    pub last_turn: Option<LastTurn>,
     /// What it and everything below it spent.
-    pub ledger: Ledger,
+    pub ledger: BudgetLedger,
     /// Whether it was told that little is left.
-    pub told_low: bool,
+    pub has_low_budget_warning: bool,
     /// When its holder must have shown itself.
-    pub lease: Option<At>,
+    pub lease: Option<Timestamp>,
     /// How much of the answer under way has arrived, in tokens; not durable.
     pub streamed: Option<u32>,
 }
@@ -109,41 +109,41 @@ impl NameHash {
 
 /// Where an activation's last turn is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Last {
+pub enum LastTurn {
     /// It comes next.
-    Due(WrapUp),
+    Due(WrapUpReason),
     /// The model has been asked, or has answered.
-    Taken(WrapUp),
+    Taken(WrapUpReason),
 }
 
-impl Last {
-    pub(crate) fn why(self) -> WrapUp {
+impl LastTurn {
+    pub(crate) fn why(self) -> WrapUpReason {
         match self {
-            Last::Due(why) | Last::Taken(why) => why,
+            LastTurn::Due(why) | LastTurn::Taken(why) => why,
         }
     }
 
-    pub(crate) fn taken(self) -> Last {
+    pub(crate) fn taken(self) -> LastTurn {
         match self {
-            Last::Due(why) | Last::Taken(why) => Last::Taken(why),
+            LastTurn::Due(why) | LastTurn::Taken(why) => LastTurn::Taken(why),
         }
     }
 
-    pub(crate) fn due(self) -> Last {
+    pub(crate) fn due(self) -> LastTurn {
         match self {
-            Last::Due(why) | Last::Taken(why) => Last::Due(why),
+            LastTurn::Due(why) | LastTurn::Taken(why) => LastTurn::Due(why),
         }
     }
 }
 
-impl Task {
-    pub(crate) fn new(id: TaskId, spec: &TaskSpec, agent: Arc<str>, depth: u32) -> Task {
+impl KernelTask {
+    pub(crate) fn new(id: TaskId, spec: &TaskSpec, agent: Arc<str>, depth: u32) -> KernelTask {
         // The root is made to be spoken to; every other task is made with its first mail.
         let phase = match spec.kind {
-            Kind::Main => Phase::Idle,
-            Kind::Agent | Kind::Shell => Phase::Queued(Purpose::Begin),
+            TaskType::Main => TaskPhase::Idle,
+            TaskType::Agent | TaskType::Shell => TaskPhase::Queued(QueuePurpose::Begin),
         };
-        Task {
+        KernelTask {
             id,
             parent: spec.parent,
             children: Vec::new(),
@@ -156,10 +156,10 @@ impl Task {
             merges: spec.merges.clone(),
             depth,
             mode: spec.mode,
-            rest: spec.rest,
+            on_complete: spec.on_complete,
             max_turns: spec.max_turns,
             phase,
-            work: Work::Fresh,
+            work: ActivationWork::Fresh,
             activation: Activation(0),
             attempt: Attempt(0),
             turn: Turn(0),
@@ -173,22 +173,22 @@ impl Task {
             cancel_until: None,
             stopped: false,
             stalled: false,
-            holds: 0,
+            stop_blocks: 0,
             repairs: 0,
-            greeted: Activation(0),
-            unparted: BTreeSet::new(),
+            start_hooks_ran: Activation(0),
+            pending_stop_hooks: BTreeSet::new(),
             forgotten: false,
-            last: None,
-            ledger: Ledger::new(spec.budget),
-            told_low: false,
+            last_turn: None,
+            ledger: BudgetLedger::new(spec.budget),
+            has_low_budget_warning: false,
             lease: None,
             streamed: None,
         }
     }
 
     /// The run that may report for the task now.
-    pub fn run(&self) -> Run {
-        Run { task: self.id, activation: self.activation, attempt: self.attempt }
+    pub fn run_id(&self) -> RunId {
+        RunId { task: self.id, activation: self.activation, attempt: self.attempt }
     }
 
     /// Whether a task that it started may be called so.
@@ -199,8 +199,8 @@ impl Task {
     /// Whether it needs one of the session's slots to run.
     pub fn needs_slot(&self) -> bool {
         match self.kind {
-            Kind::Agent => true,
-            Kind::Main | Kind::Shell => false,
+            TaskType::Agent => true,
+            TaskType::Main | TaskType::Shell => false,
         }
     }
 
@@ -211,11 +211,11 @@ impl Task {
 
     /// Whether it runs.
     pub fn is_running(&self) -> bool {
-        matches!(self.phase, Phase::Running(_))
+        matches!(self.phase, TaskPhase::Running(_))
     }
 
     /// Whether it has ended for good.
     pub fn is_finished(&self) -> bool {
-        matches!(self.phase, Phase::Finished(_))
+        matches!(self.phase, TaskPhase::Finished(_))
     }
 }

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Ask, AskId, At, CallId, Cost, DecidedBy, Decision, Price, Quoted, TaskId, WaitEnd, WaitMode};
+use protocol::{
+    Ask, AskDecision, AskId, CallId, Cost, DecidedBy, Price, QuotedTokens, TaskId, Timestamp, WaitEnd, WaitMode,
+};
 
 /// What an activation is in the middle of. It outlives an interruption, so that the next attempt goes on there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Work {
+pub enum ActivationWork {
     /// Nothing yet: no turn of this activation has begun.
     #[default]
     Fresh,
     /// Between two turns.
     Boundary,
     /// A model was asked.
-    Asking(Box<Asking>),
+    Asking(Box<ModelCall>),
     /// The model called tools; some calls are open.
     Acting(BTreeMap<CallId, CallPhase>),
     /// The model answered without calling a tool.
@@ -25,20 +27,20 @@ pub enum Work {
 
 /// A model call under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asking {
+pub struct ModelCall {
     /// The model.
     pub model: String,
     /// What was set aside for it.
     pub reserved: Cost,
     /// The tokens that this covers.
-    pub quoted: Quoted,
+    pub quoted: QuotedTokens,
     /// What they cost.
     pub price: Option<Price>,
     /// Most output that was asked for.
     pub most: u32,
 }
 
-impl Asking {
+impl ModelCall {
     /// What it has used when so much of its answer has arrived: its input, and that.
     pub(crate) fn cost(&self, output: u32) -> Cost {
         let input = self.reserved.tokens.saturating_sub(self.quoted.output.into());
@@ -55,7 +57,7 @@ pub enum CallPhase {
     /// Running.
     Started,
     /// Waiting for other tasks.
-    Waiting(Wait),
+    Waiting(CallWait),
     /// Its wait is over; the answer is to be made from the tasks it waited for.
     Waited {
         /// The tasks.
@@ -66,56 +68,59 @@ pub enum CallPhase {
     /// Waiting for a person's decision. A call that asks for permission has not run; one that asks a question has begun.
     Asking(Ask),
     /// The decision was made, and is to be acted upon.
-    Decided(Decided),
+    Decided(DecidedAsk),
     /// Answered.
     Answered,
 }
 
 /// A decision that a call waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
+pub struct DecidedAsk {
     /// What was asked.
     pub ask: AskId,
     /// The decision.
-    pub decision: Decision,
+    pub decision: AskDecision,
     /// Who made it.
     pub by: DecidedBy,
     /// Whether the call had begun, and so asked a question of its own.
-    pub begun: bool,
+    pub call_started: bool,
 }
 
-impl Decided {
+impl DecidedAsk {
     /// A decision on this ask.
-    pub(crate) fn on(ask: &Ask, decision: Decision, by: DecidedBy) -> Decided {
-        Decided { ask: ask.id.clone(), decision, by, begun: ask.subject.is_begun() }
+    pub(crate) fn on(ask: &Ask, decision: AskDecision, by: DecidedBy) -> DecidedAsk {
+        DecidedAsk { ask: ask.id.clone(), decision, by, call_started: ask.subject.has_call_started() }
     }
 }
 
 /// What a call waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wait {
+pub struct CallWait {
     /// The tasks.
     pub on: Vec<TaskId>,
     /// Which of them must end.
     pub mode: WaitMode,
     /// When it gives up.
-    pub until: Option<At>,
+    pub until: Option<Timestamp>,
 }
 
-impl Work {
+impl ActivationWork {
     /// Whether no model call and no tool call is open.
     pub fn is_between(&self) -> bool {
         match self {
-            Work::Fresh | Work::Boundary | Work::Answered { .. } => true,
-            Work::Asking(_) | Work::Acting(_) => false,
+            ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { .. } => true,
+            ActivationWork::Asking(_) | ActivationWork::Acting(_) => false,
         }
     }
 
     /// The calls of the latest answer, with where each is.
     pub fn calls(&self) -> impl Iterator<Item = (&CallId, &CallPhase)> {
         let calls = match self {
-            Work::Acting(calls) => Some(calls),
-            Work::Fresh | Work::Boundary | Work::Asking(_) | Work::Answered { .. } => None,
+            ActivationWork::Acting(calls) => Some(calls),
+            ActivationWork::Fresh
+            | ActivationWork::Boundary
+            | ActivationWork::Asking(_)
+            | ActivationWork::Answered { .. } => None,
         };
         calls.into_iter().flatten()
     }
@@ -123,13 +128,16 @@ impl Work {
     /// Where a call is.
     pub fn call(&self, id: &CallId) -> Option<&CallPhase> {
         match self {
-            Work::Acting(calls) => calls.get(id),
-            Work::Fresh | Work::Boundary | Work::Asking(_) | Work::Answered { .. } => None,
+            ActivationWork::Acting(calls) => calls.get(id),
+            ActivationWork::Fresh
+            | ActivationWork::Boundary
+            | ActivationWork::Asking(_)
+            | ActivationWork::Answered { .. } => None,
         }
     }
 
     /// The waits that are under way.
-    pub fn waits(&self) -> impl Iterator<Item = (&CallId, &Wait)> {
+    pub fn waits(&self) -> impl Iterator<Item = (&CallId, &CallWait)> {
         self.calls().filter_map(|(id, phase)| match phase {
             CallPhase::Waiting(wait) => Some((id, wait)),
             CallPhase::Pending

@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use bosun_kernel::{Effect, Ending, Input, Kernel, Letter, Limits, Point, Report, Spawn};
+use bosun_kernel::{
+    BoundaryPoint, Kernel, KernelEffect, KernelInput, NewMail, RunEnding, RunUpdate, SessionLimits, TaskSpawn,
+};
 use protocol::*;
 
 /// Most bytes for each, in both kernels together.
@@ -28,12 +30,13 @@ fn a_task_that_is_kept_once_changes_in_one_kernel_alone() {
     let mut owner = Owner::open();
     owner.agents(2);
     let before = owner.durable.clone();
-    let letter = Letter { to: id(2), from: Origin::User, delivery: Delivery::Steer, body: Body::text("more") };
-    owner.draft.apply(At(2), Input::Send(letter.clone())).unwrap();
+    let letter =
+        NewMail { to: id(2), from: Principal::User, delivery: MailDelivery::Steer, body: MailBody::text("more") };
+    owner.draft.apply(Timestamp(2), KernelInput::Send(letter.clone())).unwrap();
     assert_ne!(owner.draft.task(id(2)), owner.durable.task(id(2)));
     assert_eq!(owner.durable, before);
     owner.draft = before;
-    owner.give(Input::Send(letter));
+    owner.give(KernelInput::Send(letter));
     owner.work();
     assert_eq!(owner.draft.task(id(2)).unwrap().activation, Activation(2));
     assert_eq!(owner.draft, owner.durable);
@@ -50,16 +53,16 @@ struct Owner {
     draft: Kernel,
     durable: Kernel,
     started: u128,
-    running: VecDeque<Run>,
+    running: VecDeque<RunId>,
 }
 
 impl Owner {
     fn open() -> Owner {
-        let limits = Limits { total: u32::MAX, result_window: Duration::ZERO, ..Limits::default() };
+        let limits = SessionLimits { total: u32::MAX, result_window: Duration::ZERO, ..SessionLimits::default() };
         let kernel = Kernel::new(limits);
         let mut owner = Owner { draft: kernel.clone(), durable: kernel, started: 1, running: VecDeque::new() };
-        let spec = TaskSpec { rest: Rest::Idle, ..TaskSpec::new(Kind::Main, "main", "root") };
-        owner.give(Input::Open { root: id(1), spec, definition: None, terms: terms() });
+        let spec = TaskSpec { on_complete: CompletionPolicy::Idle, ..TaskSpec::new(TaskType::Main, "main", "root") };
+        owner.give(KernelInput::Open { root: id(1), spec, definition: None, config: terms() });
         owner
     }
 
@@ -67,12 +70,12 @@ impl Owner {
     fn agents(&mut self, count: u128) {
         for _ in 0..count {
             self.started += 1;
-            let named = TaskSpec::new(Kind::Agent, "general-purpose", format!("worker-{}", self.started));
-            let rest = if self.started.is_multiple_of(2) { Rest::Idle } else { Rest::Finish };
-            let spec = TaskSpec { parent: Some(id(1)), rest, description: "Works".into(), ..named };
+            let named = TaskSpec::new(TaskType::Agent, "general-purpose", format!("worker-{}", self.started));
+            let rest = if self.started.is_multiple_of(2) { CompletionPolicy::Idle } else { CompletionPolicy::Finish };
+            let spec = TaskSpec { parent: Some(id(1)), on_complete: rest, description: "Works".into(), ..named };
             let id = id(self.started);
-            let spawn = Spawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None };
-            self.give(Input::Spawn(spawn));
+            let spawn = TaskSpawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None };
+            self.give(KernelInput::Spawn(spawn));
             self.work();
         }
     }
@@ -80,31 +83,31 @@ impl Owner {
     /// One turn of each run, and its end.
     fn work(&mut self) {
         while let Some(run) = self.running.pop_front() {
-            self.report(run, Report::Boundary(Point::Between));
+            self.report(run, RunUpdate::Boundary(BoundaryPoint::Between));
             let quote =
-                Quote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
-            self.report(run, Report::TurnBegun { model: "m".into(), quote });
+                TurnQuote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+            self.report(run, RunUpdate::TurnBegun { model: "m".into(), quote });
             let turn = self.draft.task(run.task).unwrap().turn;
-            let content = vec![Block::Text { text: "so".into() }];
+            let content = vec![ContentBlock::Text { text: "so".into() }];
             let (stop, usage, cost, model) = (StopReason::End, Usage::default(), Cost::ZERO, "m".into());
-            self.report(run, Report::TurnAnswered { turn, content, stop, usage, cost, model });
-            self.report(run, Report::Ended { ending: Ending::Completed, text: "done".into() });
+            self.report(run, RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model });
+            self.report(run, RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() });
         }
     }
 
-    fn report(&mut self, run: Run, report: Report) {
-        self.give(Input::Report(run, report));
+    fn report(&mut self, run: RunId, report: RunUpdate) {
+        self.give(KernelInput::Report(run, report));
     }
 
     /// Decides, and adopts what was decided.
-    fn give(&mut self, input: Input) {
-        for effect in self.draft.apply(At(1), input).unwrap() {
+    fn give(&mut self, input: KernelInput) {
+        for effect in self.draft.apply(Timestamp(1), input).unwrap() {
             match effect {
-                Effect::Record(entry) => {
+                KernelEffect::Record(entry) => {
                     self.durable.evolve(&entry).unwrap();
                     self.draft.share_task(entry.task, &self.durable);
                 }
-                Effect::Start(run) => self.running.push_back(run),
+                KernelEffect::Start(run) => self.running.push_back(run),
                 _other => {}
             }
         }
@@ -115,8 +118,8 @@ fn id(n: u128) -> TaskId {
     TaskId::new(uuid::Uuid::from_u128(n))
 }
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> SessionConfig {
+    SessionConfig {
         cwd: "/w".into(),
         model: "m".into(),
         permission: PermissionMode::Default,
@@ -125,7 +128,7 @@ fn terms() -> Terms {
         ask_user: false,
         max_turns: None,
         root_turns: None,
-        limits: TermLimits::default(),
+        limits: AgentLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,

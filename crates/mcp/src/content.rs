@@ -4,14 +4,14 @@ use serde_json::{Map, Value};
 
 /// What a call gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Given {
+pub(crate) struct ToolCallResult {
     pub(crate) text: String,
     /// Whether the tool says that it failed.
     pub(crate) failed: bool,
 }
 
 /// Reads the result of a call, at most about `max` bytes of it; says in words what is wrong with it.
-pub(crate) fn read(result: &Map<String, Value>, max: usize) -> Result<Given, String> {
+pub(crate) fn read_result(result: &Map<String, Value>, max: usize) -> Result<ToolCallResult, String> {
     let failed = result.get("isError") == Some(&Value::Bool(true));
     let blocks = match result.get("content") {
         Some(Value::Array(blocks)) => blocks.as_slice(),
@@ -26,29 +26,29 @@ pub(crate) fn read(result: &Map<String, Value>, max: usize) -> Result<Given, Str
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&words(block));
+        text.push_str(&block_text(block));
     }
     if let (true, Some(structured)) = (text.is_empty(), result.get("structuredContent")) {
         text = structured.to_string();
     }
-    Ok(Given { text: protocol::clip_middle(&text, max), failed })
+    Ok(ToolCallResult { text: protocol::clip_middle(&text, max), failed })
 }
 
 /// One block in words. What is not text is named, so that nothing is lost without a note.
-fn words(block: &Value) -> String {
+fn block_text(block: &Value) -> String {
     let field = |name: &str| block[name].as_str().unwrap_or_default();
     match field("type") {
         "text" => field("text").to_owned(),
         kind @ ("image" | "audio") => {
             format!("[{kind} of type {}, {} bytes in base64, not shown]", field("mimeType"), field("data").len())
         }
-        "resource" => resource(&block["resource"]),
+        "resource" => resource_text(&block["resource"]),
         "resource_link" => format!("[resource {} at {}]", field("name"), field("uri")),
         other => format!("[content of the unknown type `{}`, not shown]", protocol::clip_middle(other, 100)),
     }
 }
 
-fn resource(resource: &Value) -> String {
+fn resource_text(resource: &Value) -> String {
     let field = |name: &str| resource[name].as_str().unwrap_or_default();
     match resource["text"].as_str() {
         Some(text) => format!("[resource {}]\n{text}", field("uri")),
@@ -67,8 +67,8 @@ mod tests {
 
     use super::*;
 
-    fn given(result: Value) -> Result<Given, String> {
-        read(result.as_object().unwrap(), 1000)
+    fn given(result: Value) -> Result<ToolCallResult, String> {
+        read_result(result.as_object().unwrap(), 1000)
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn failures_and_nonsense_are_told_apart() {
         let failed = given(json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] })).unwrap();
-        assert_eq!(failed, Given { text: "no".into(), failed: true });
+        assert_eq!(failed, ToolCallResult { text: "no".into(), failed: true });
         assert_eq!(given(json!({ "content": "text" })), Err("its content is no list".into()));
         let many: Vec<Value> = (0..10_000).map(|_| json!({ "type": "text", "text": "x".repeat(100) })).collect();
         assert!(given(json!({ "content": many })).unwrap().text.len() <= 1000);

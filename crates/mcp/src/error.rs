@@ -15,7 +15,7 @@ pub enum McpError {
     },
     /// It took too long.
     #[error("the MCP server `{server}` did not answer `{method}` within {} s", .after.as_secs())]
-    Late {
+    TimedOut {
         /// The server.
         server: String,
         /// What it was asked.

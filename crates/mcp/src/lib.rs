@@ -8,16 +8,16 @@
 mod content;
 mod error;
 mod limits;
-mod line;
-mod listing;
 mod name;
 mod server;
 mod tool;
+mod tool_description;
+mod transport;
 mod wire;
 
 pub use error::McpError;
-pub use limits::{Deadlines, Limits, Terms};
-pub use line::{Line, Sending};
-pub use listing::Listing;
+pub use limits::{McpLimits, McpOptions, McpTimeouts};
 pub use name::{name_pattern, tool_name};
-pub use server::{Offer, PROTOCOL_VERSION, Server};
+pub use server::{McpServer, McpToolList, PROTOCOL_VERSION};
+pub use tool_description::McpToolDescription;
+pub use transport::{McpResponseFuture, McpTransport};

@@ -4,41 +4,43 @@ use std::sync::Arc;
 
 use protocol::clip_middle;
 use serde_json::{Value, json};
-use tools::{Access, BoxFuture, Context, Limits, Need, Output, Spec, Tool, ToolError};
+use tools::{
+    BoxFuture, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
+};
 
-use crate::{Listing, McpError, Server};
+use crate::{McpError, McpServer, McpToolDescription};
 
 /// JSON-RPC's code for parameters that do not fit.
 const BAD_PARAMS: i64 = -32602;
 
 /// A tool of a server.
 #[derive(Debug)]
-pub(crate) struct ServerTool {
-    server: Arc<Server>,
-    spec: Spec,
-    listing: Listing,
+pub(crate) struct McpTool {
+    server: Arc<McpServer>,
+    spec: ToolDescriptor,
+    description: McpToolDescription,
 }
 
-impl ServerTool {
-    pub(crate) fn new(server: Arc<Server>, name: String, listing: Listing) -> ServerTool {
-        let spec = Spec {
+impl McpTool {
+    pub(crate) fn new(server: Arc<McpServer>, name: String, listing: McpToolDescription) -> McpTool {
+        let spec = ToolDescriptor {
             name: name.into(),
-            about: listing.about.clone().into(),
+            about: listing.description.clone().into(),
             schema: listing.schema.clone(),
-            access: Access::Other,
+            access: ToolAccess::Other,
         };
-        ServerTool { server, spec, listing }
+        McpTool { server, spec, description: listing }
     }
 }
 
-impl ServerTool {
+impl McpTool {
     /// What the model is told of a call that has no result. What the server's program says of its own troubles, an
     /// exception say, may hold anything and stays out; that arguments do not fit is for the model to know.
-    fn broken(&self, error: &McpError) -> ToolError {
-        let name = &self.listing.name;
+    fn tool_error(&self, error: &McpError) -> ToolError {
+        let name = &self.description.name;
         match error {
             McpError::Refused { code: BAD_PARAMS, .. } => ToolError::refused(error.to_string()),
-            McpError::Late { .. } | McpError::Malformed { .. } => ToolError::refused(error.to_string()),
+            McpError::TimedOut { .. } | McpError::Malformed { .. } => ToolError::refused(error.to_string()),
             McpError::Refused { server, code, .. } => {
                 tracing::warn!(server, tool = name, code, "a tool of an MCP server failed");
                 ToolError::refused(format!("the tool {name} of the MCP server `{server}` failed, and gives no details"))
@@ -51,24 +53,24 @@ impl ServerTool {
     }
 }
 
-impl Tool for ServerTool {
-    fn spec(&self) -> &Spec {
+impl Tool for McpTool {
+    fn spec(&self) -> &ToolDescriptor {
         &self.spec
     }
 
-    fn needs(&self, input: &str, limits: &Limits) -> Result<Vec<Need>, ToolError> {
-        arguments(input, limits.input).map(|_arguments| vec![Need::Other])
+    fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
+        arguments(input, limits.input).map(|_arguments| vec![RequiredPermission::Other])
     }
 
-    fn run<'a>(&'a self, input: &'a str, cx: &'a Context) -> BoxFuture<'a, Result<Output, ToolError>> {
+    fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let arguments = arguments(input, cx.limits.input)?;
             // It may wait for a person, and the deadline of a call is its limit.
-            let _resting = cx.pulse.rest();
-            let given = self.server.call(&self.listing.name, arguments, &cx.place.call).await;
-            let given = given.map_err(|error| self.broken(&error))?;
+            let _resting = cx.heartbeat.pause();
+            let given = self.server.call(&self.description.name, arguments, &cx.identity.call).await;
+            let given = given.map_err(|error| self.tool_error(&error))?;
             match given.failed {
-                false => Ok(Output::text(&given.text, cx)),
+                false => Ok(ToolOutput::text(&given.text, cx)),
                 true => Err(ToolError::Refused(given.text).clipped(cx.limits.output)),
             }
         })

@@ -7,7 +7,7 @@ const WORDS: usize = 500;
 
 /// What a server's answer comes to.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum McpResponse {
     /// It did it.
     Result(Map<String, Value>),
     /// It says that it cannot.
@@ -25,26 +25,26 @@ pub(crate) fn notification(method: &str, params: Value) -> Value {
 }
 
 /// Reads the answer to the request of this id.
-pub(crate) fn answer(id: u64, mut message: Value) -> Answer {
+pub(crate) fn read_response(id: u64, mut message: Value) -> McpResponse {
     let Some(fields) = message.as_object_mut() else {
-        return Answer::Malformed("it is no object".into());
+        return McpResponse::Malformed("it is no object".into());
     };
     match fields.get("id") {
         Some(Value::Number(given)) if given.as_u64() == Some(id) => {}
         // A server that could not read the request cannot say which it was.
         Some(Value::Null) | None if fields.contains_key("error") => {}
-        _other => return Answer::Malformed("it is the answer to another question".into()),
+        _other => return McpResponse::Malformed("it is the answer to another question".into()),
     }
     match (fields.remove("result"), fields.remove("error")) {
-        (Some(Value::Object(result)), None | Some(Value::Null)) => Answer::Result(result),
+        (Some(Value::Object(result)), None | Some(Value::Null)) => McpResponse::Result(result),
         (None | Some(Value::Null), Some(Value::Object(error))) => {
             let message = error.get("message").and_then(Value::as_str).unwrap_or("it does not say why");
             let code = error.get("code").and_then(Value::as_i64).unwrap_or(0);
-            Answer::Error { code, message: protocol::clip_middle(message, WORDS) }
+            McpResponse::Error { code, message: protocol::clip_middle(message, WORDS) }
         }
-        (Some(_), Some(_)) => Answer::Malformed("it has a result and an error".into()),
-        (Some(_), None) => Answer::Malformed("its result is no object".into()),
-        (None, _) => Answer::Malformed("it has neither a result nor an error".into()),
+        (Some(_), Some(_)) => McpResponse::Malformed("it has a result and an error".into()),
+        (Some(_), None) => McpResponse::Malformed("its result is no object".into()),
+        (None, _) => McpResponse::Malformed("it has neither a result nor an error".into()),
     }
 }
 
@@ -53,10 +53,10 @@ mod tests {
     use super::*;
 
     fn read(message: Value) -> String {
-        match answer(7, message) {
-            Answer::Result(result) => format!("result {}", Value::Object(result)),
-            Answer::Error { code, message } => format!("error {code} {message}"),
-            Answer::Malformed(what) => what,
+        match read_response(7, message) {
+            McpResponse::Result(result) => format!("result {}", Value::Object(result)),
+            McpResponse::Error { code, message } => format!("error {code} {message}"),
+            McpResponse::Malformed(what) => what,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The pieces an answer arrives in.
 
-use protocol::{Call, StopReason, Usage};
+use protocol::{StopReason, ToolCallRequest, Usage};
 
 /// One piece of an answer, in the order of its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Delta {
     /// More of the model's reasoning.
     Thinking(String),
     /// A whole tool call.
-    Call(Call),
+    Call(ToolCallRequest),
     /// Something its provider must get back byte for byte.
     Opaque {
         /// Which wire it belongs to.

@@ -9,26 +9,26 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::Message;
+use crate::ModelMessage;
 
 /// The messages of a conversation, oldest first. A clone shares them.
 #[derive(Clone, Default)]
-pub struct Messages(Arc<Shared>);
+pub struct Messages(Arc<SharedMessages>);
 
 #[derive(Default)]
-struct Shared {
-    list: Vec<Message>,
-    folds: Mutex<Vec<Kept>>,
+struct SharedMessages {
+    list: Vec<ModelMessage>,
+    folds: Mutex<Vec<CachedFold>>,
 }
 
 /// Something that is made of the messages of a conversation, one after the other.
-pub trait Fold: Default + Send + 'static {
+pub trait MessageFold: Default + Send + 'static {
     /// Takes in the next message, which is number `at`, from 0.
-    fn add(&mut self, at: usize, message: &Message);
+    fn add(&mut self, at: usize, message: &ModelMessage);
 }
 
 /// A fold, and how many messages it has taken in.
-struct Kept {
+struct CachedFold {
     of: TypeId,
     count: usize,
     fold: Box<dyn Any + Send>,
@@ -36,23 +36,23 @@ struct Kept {
 
 impl Messages {
     /// Adds a message. They are copied only while a request that shares them is alive.
-    pub fn push(&mut self, message: Message) {
+    pub fn push(&mut self, message: ModelMessage) {
         self.own().list.push(message);
     }
 
     /// Changes messages that are there. What was folded of them is forgotten.
-    pub fn edit<T>(&mut self, change: impl FnOnce(&mut Vec<Message>) -> T) -> T {
+    pub fn edit<T>(&mut self, change: impl FnOnce(&mut Vec<ModelMessage>) -> T) -> T {
         let own = self.own();
         own.folds.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         change(&mut own.list)
     }
 
     /// Looks at a fold of all messages. Only those that are new since the last look are gone through.
-    pub fn fold<F: Fold, T>(&self, look: impl FnOnce(&F) -> T) -> T {
+    pub fn fold<F: MessageFold, T>(&self, look: impl FnOnce(&F) -> T) -> T {
         let mut folds = self.0.folds.lock().unwrap_or_else(PoisonError::into_inner);
         let of = TypeId::of::<F>();
         let at = folds.iter().position(|kept| kept.of == of).unwrap_or_else(|| {
-            folds.push(Kept { of, count: 0, fold: Box::new(F::default()) });
+            folds.push(CachedFold { of, count: 0, fold: Box::new(F::default()) });
             folds.len() - 1
         });
         let kept = folds.get_mut(at).and_then(|kept| Some((&mut kept.count, kept.fold.downcast_mut::<F>()?)));
@@ -66,29 +66,29 @@ impl Messages {
         look(fold)
     }
 
-    fn own(&mut self) -> &mut Shared {
+    fn own(&mut self) -> &mut SharedMessages {
         Arc::make_mut(&mut self.0)
     }
 }
 
-impl Clone for Shared {
+impl Clone for SharedMessages {
     /// Copies the messages; folds are made again when they are looked at.
-    fn clone(&self) -> Shared {
-        Shared { list: self.list.clone(), folds: Mutex::default() }
+    fn clone(&self) -> SharedMessages {
+        SharedMessages { list: self.list.clone(), folds: Mutex::default() }
     }
 }
 
 impl Deref for Messages {
-    type Target = [Message];
+    type Target = [ModelMessage];
 
-    fn deref(&self) -> &[Message] {
+    fn deref(&self) -> &[ModelMessage] {
         &self.0.list
     }
 }
 
-impl From<Vec<Message>> for Messages {
-    fn from(list: Vec<Message>) -> Messages {
-        Messages(Arc::new(Shared { list, folds: Mutex::default() }))
+impl From<Vec<ModelMessage>> for Messages {
+    fn from(list: Vec<ModelMessage>) -> Messages {
+        Messages(Arc::new(SharedMessages { list, folds: Mutex::default() }))
     }
 }
 
@@ -119,8 +119,8 @@ mod tests {
     #[derive(Default)]
     struct Counted(usize);
 
-    impl Fold for Counted {
-        fn add(&mut self, at: usize, _message: &Message) {
+    impl MessageFold for Counted {
+        fn add(&mut self, at: usize, _message: &ModelMessage) {
             assert_eq!(at, self.0);
             self.0 += 1;
             VISITS.set(VISITS.get() + 1);
@@ -135,7 +135,7 @@ mod tests {
     fn a_fold_goes_through_each_message_once_however_often_it_is_looked_at() {
         let mut messages = Messages::default();
         for n in 1..=1_000 {
-            messages.push(Message::user("a"));
+            messages.push(ModelMessage::user("a"));
             let request = messages.clone();
             assert_eq!((count(&messages), count(&request)), (n, n));
         }
@@ -144,14 +144,14 @@ mod tests {
 
     #[test]
     fn what_is_edited_is_folded_anew_and_other_holders_keep_what_they_have() {
-        let mut messages = Messages::from(vec![Message::user("a"), Message::user("b")]);
+        let mut messages = Messages::from(vec![ModelMessage::user("a"), ModelMessage::user("b")]);
         let request = messages.clone();
         assert_eq!(count(&messages), 2);
         messages.edit(|list| list.remove(0));
-        messages.push(Message::user("c"));
+        messages.push(ModelMessage::user("c"));
         assert_eq!((count(&messages), count(&request)), (2, 2));
-        assert_eq!(*messages, [Message::user("b"), Message::user("c")]);
-        assert_eq!(*request, [Message::user("a"), Message::user("b")]);
+        assert_eq!(*messages, [ModelMessage::user("b"), ModelMessage::user("c")]);
+        assert_eq!(*request, [ModelMessage::user("a"), ModelMessage::user("b")]);
         assert_ne!(messages, request);
     }
 }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use protocol::ModelFault;
 
-use crate::{Delta, Facts, Request};
+use crate::{Delta, ModelFacts, ModelRequest};
 
 /// What a model answers with; dropping it gives the request up.
 pub type Deltas = BoxStream<'static, Result<Delta, ModelError>>;
@@ -18,18 +18,18 @@ pub trait Model: Send + Sync + fmt::Debug {
     fn name(&self) -> &str;
 
     /// What is known of it.
-    fn facts(&self) -> &Facts {
-        &Facts::UNKNOWN
+    fn facts(&self) -> &ModelFacts {
+        &ModelFacts::UNKNOWN
     }
 
     /// Finds out more about it, if anybody can tell; its facts may be others from then on. Costs nothing once they
     /// are known.
-    fn learn(&self) -> BoxFuture<'_, ()> {
+    fn refresh_facts(&self) -> BoxFuture<'_, ()> {
         std::future::ready(()).boxed()
     }
 
     /// Asks. The stream ends after [`Delta::Done`] or after its first error; one that ends without either was cut.
-    fn ask(&self, request: Request) -> Deltas;
+    fn ask(&self, request: ModelRequest) -> Deltas;
 }
 
 /// Why a model did not answer.
@@ -43,19 +43,19 @@ pub struct ModelError {
     /// What to do about it.
     pub hint: Option<String>,
     /// Whether the model may have begun to work on an answer, so that it may have cost something.
-    pub begun: bool,
+    pub has_started: bool,
 }
 
 impl ModelError {
     /// An error without a hint.
     pub fn new(fault: ModelFault, message: impl Into<String>) -> ModelError {
-        ModelError { fault, message: message.into(), hint: None, begun: false }
+        ModelError { fault, message: message.into(), hint: None, has_started: false }
     }
 
     /// The same error of a model that had begun to answer.
     #[must_use]
-    pub fn begun(self) -> ModelError {
-        ModelError { begun: true, ..self }
+    pub fn after_start(self) -> ModelError {
+        ModelError { has_started: true, ..self }
     }
 
     /// The same error with a hint.

@@ -8,28 +8,28 @@ use std::collections::BTreeMap;
 
 use protocol::Price;
 
-use crate::{Listed, Provider, Wire};
+use crate::{ModelListing, Provider, WireFormat};
 
 /// The day on which the table was compared with what the makers publish.
 pub const AS_OF: &str = "2026-11-15";
 
 /// What is known of the models that the maker behind a wire serves, by name.
-pub fn table(wire: Wire) -> BTreeMap<String, Listed> {
+pub fn table(wire: WireFormat) -> BTreeMap<String, ModelListing> {
     let rows = match wire {
-        Wire::Anthropic => ANTHROPIC,
-        Wire::Responses | Wire::Chat => OPENAI,
+        WireFormat::Anthropic => ANTHROPIC,
+        WireFormat::Responses | WireFormat::Chat => OPENAI,
     };
     rows.iter().map(|row| (row.0.to_owned(), listed(row))).collect()
 }
 
 impl Provider {
     /// What is known of a model: by its name, or by the name without the date that a maker adds to it.
-    pub fn listed(&self, name: &str) -> Listed {
+    pub fn listing(&self, name: &str) -> ModelListing {
         self.find(name).copied().unwrap_or_default()
     }
 
     /// The entry of a model, if there is one.
-    pub(crate) fn find(&self, name: &str) -> Option<&Listed> {
+    pub(crate) fn find(&self, name: &str) -> Option<&ModelListing> {
         self.models.get(name).or_else(|| self.models.get(undated(name)?))
     }
 }
@@ -45,10 +45,10 @@ fn undated(name: &str) -> Option<&str> {
 
 /// A name; prices of input, output, cache reads and cache writes in millionths of a dollar for a million tokens;
 /// thousands of tokens in the window and in the longest answer.
-type Row = (&'static str, [u64; 4], u64, u32);
+type PriceRow = (&'static str, [u64; 4], u64, u32);
 
-fn listed(&(_, [input, output, cache_read, cache_write], context, max_output): &Row) -> Listed {
-    Listed {
+fn listed(&(_, [input, output, cache_read, cache_write], context, max_output): &PriceRow) -> ModelListing {
+    ModelListing {
         price: Some(Price { input, output, cache_read, cache_write }),
         context: Some(context * 1_000),
         max_output: Some(max_output * 1_000),
@@ -57,7 +57,7 @@ fn listed(&(_, [input, output, cache_read, cache_write], context, max_output): &
 
 /// Cache writes are those that last five minutes.
 #[rustfmt::skip]
-const ANTHROPIC: &[Row] = &[
+const ANTHROPIC: &[PriceRow] = &[
     ("claude-fable-5-1",  [10_000_000, 50_000_000,   250_000, 12_500_000], 1_000, 128),
     ("claude-fable-5",    [10_000_000, 50_000_000, 1_000_000, 12_500_000], 1_000, 128),
     ("claude-opus-5-5",   [ 4_000_000, 20_000_000,   200_000,  5_000_000], 1_000, 128),
@@ -78,7 +78,7 @@ const ANTHROPIC: &[Row] = &[
 /// Models without a price of their own for cache writes count them as input. Those with a window of more than a
 /// million tokens cost twice as much for prompts over 272,000, so theirs ends there.
 #[rustfmt::skip]
-const OPENAI: &[Row] = &[
+const OPENAI: &[PriceRow] = &[
     ("gpt-6.1-sol",   [ 2_000_000, 10_000_000,   100_000,  2_500_000], 400, 128),
     ("gpt-6.1-terra", [ 1_000_000,  5_000_000,    50_000,  1_250_000], 400, 128),
     ("gpt-6-astra",   [10_000_000, 50_000_000, 1_000_000, 12_500_000], 400, 128),
@@ -104,34 +104,34 @@ const OPENAI: &[Row] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Extra, Key};
+    use crate::{ProviderKey, RequestExtras};
 
-    fn provider(wire: Wire) -> Provider {
+    fn provider(wire: WireFormat) -> Provider {
         let models = table(wire);
         Provider {
             wire,
             base_url: String::new(),
-            key: Key::Needless,
-            small: false,
-            at_once: None,
-            extra: Extra::default(),
+            key: ProviderKey::NotNeeded,
+            is_small: false,
+            max_concurrent_requests: None,
+            extra: RequestExtras::default(),
             models,
         }
     }
 
     #[test]
     fn a_model_is_known_by_its_name_or_its_name_with_a_date_and_by_nothing_else() {
-        let anthropic = provider(Wire::Anthropic);
-        let sonnet = anthropic.listed("claude-sonnet-4-5");
+        let anthropic = provider(WireFormat::Anthropic);
+        let sonnet = anthropic.listing("claude-sonnet-4-5");
         assert_eq!(sonnet.price.map(|price| price.output), Some(15_000_000));
-        assert_eq!(anthropic.listed("claude-sonnet-4-5-20250929"), sonnet);
-        assert_ne!(anthropic.listed("claude-sonnet-5-5"), anthropic.listed("claude-sonnet-5"));
-        let openai = provider(Wire::Responses);
-        assert_eq!(openai.listed("gpt-5-2025-08-07"), openai.listed("gpt-5"));
-        assert_ne!(openai.listed("gpt-5-mini"), openai.listed("gpt-5"));
+        assert_eq!(anthropic.listing("claude-sonnet-4-5-20250929"), sonnet);
+        assert_ne!(anthropic.listing("claude-sonnet-5-5"), anthropic.listing("claude-sonnet-5"));
+        let openai = provider(WireFormat::Responses);
+        assert_eq!(openai.listing("gpt-5-2025-08-07"), openai.listing("gpt-5"));
+        assert_ne!(openai.listing("gpt-5-mini"), openai.listing("gpt-5"));
         for stranger in ["gpt-5-pro", "gpt-5-2025", "gpt-5-", "gpt", "", "gpt-5.4-cyber", "-20250807", "claude-opus-5"]
         {
-            assert_eq!(openai.listed(stranger), Listed::default(), "{stranger}");
+            assert_eq!(openai.listing(stranger), ModelListing::default(), "{stranger}");
         }
     }
 
@@ -143,7 +143,7 @@ mod tests {
             assert!(u64::from(longest) < context, "{name}");
             assert_eq!(undated(name), None, "{name} would be taken for a date");
         }
-        assert_eq!(table(Wire::Anthropic).len() + table(Wire::Chat).len(), ANTHROPIC.len() + OPENAI.len());
+        assert_eq!(table(WireFormat::Anthropic).len() + table(WireFormat::Chat).len(), ANTHROPIC.len() + OPENAI.len());
     }
 
     #[test]

@@ -3,15 +3,15 @@
 //! A reply is bounded, and exists only for an answer that was completed.
 
 use futures_util::StreamExt;
-use protocol::{Block, ModelFault, StopReason, Usage};
+use protocol::{ContentBlock, ModelFault, StopReason, Usage};
 
 use crate::{Delta, Deltas, ModelError};
 
 /// A complete answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct ModelReply {
     /// What the model said.
-    pub content: Vec<Block>,
+    pub content: Vec<ContentBlock>,
     /// Why it stopped.
     pub stop: StopReason,
     /// What it used.
@@ -20,13 +20,13 @@ pub struct Reply {
     pub model: String,
 }
 
-impl Reply {
+impl ModelReply {
     /// Most bytes an answer may have.
     pub const MAX_BYTES: usize = 16 << 20;
 
     /// Reads a stream to its end.
-    pub async fn collect(mut deltas: Deltas) -> Result<Reply, ModelError> {
-        let mut draft = Draft::default();
+    pub async fn collect(mut deltas: Deltas) -> Result<ModelReply, ModelError> {
+        let mut draft = ReplyBuilder::default();
         while let Some(delta) = deltas.next().await {
             draft.push(delta?)?;
         }
@@ -36,83 +36,83 @@ impl Reply {
 
 /// An answer that is still arriving.
 #[derive(Debug, Default)]
-pub struct Draft {
-    content: Vec<Block>,
+pub struct ReplyBuilder {
+    content: Vec<ContentBlock>,
     bytes: usize,
-    done: Option<Done>,
+    done: Option<ReplyEnd>,
 }
 
 #[derive(Debug)]
-struct Done {
+struct ReplyEnd {
     stop: StopReason,
     usage: Usage,
     model: String,
 }
 
-impl Draft {
+impl ReplyBuilder {
     /// What has arrived so far.
-    pub fn content(&self) -> &[Block] {
+    pub fn content(&self) -> &[ContentBlock] {
         &self.content
     }
 
     /// Adds a delta; neighbouring texts become one block.
     pub fn push(&mut self, delta: Delta) -> Result<(), ModelError> {
         self.bytes = self.bytes.saturating_add(delta.bytes());
-        if self.bytes > Reply::MAX_BYTES {
-            let message = format!("the answer is larger than {} bytes", Reply::MAX_BYTES);
-            return Err(ModelError::new(ModelFault::Terminal, message).begun());
+        if self.bytes > ModelReply::MAX_BYTES {
+            let message = format!("the answer is larger than {} bytes", ModelReply::MAX_BYTES);
+            return Err(ModelError::new(ModelFault::Terminal, message).after_start());
         }
         match delta {
             Delta::Text(more) => self.push_text(more),
             Delta::Thinking(more) => self.push_thinking(more),
-            Delta::Call(call) => self.content.push(Block::Call(call)),
-            Delta::Opaque { provider, json } => self.content.push(Block::Opaque { provider, json }),
-            Delta::Done { stop, usage, model } => self.done = Some(Done { stop, usage, model }),
+            Delta::Call(call) => self.content.push(ContentBlock::Call(call)),
+            Delta::Opaque { provider, json } => self.content.push(ContentBlock::Opaque { provider, json }),
+            Delta::Done { stop, usage, model } => self.done = Some(ReplyEnd { stop, usage, model }),
         }
         Ok(())
     }
 
     /// The complete answer, or the error that it was cut.
-    pub fn finish(self) -> Result<Reply, ModelError> {
-        let Some(Done { stop, usage, model }) = self.done else {
-            return Err(ModelError::new(ModelFault::Transient, "the answer was cut").begun());
+    pub fn finish(self) -> Result<ModelReply, ModelError> {
+        let Some(ReplyEnd { stop, usage, model }) = self.done else {
+            return Err(ModelError::new(ModelFault::Transient, "the answer was cut").after_start());
         };
-        Ok(Reply { content: self.content, stop, usage, model })
+        Ok(ModelReply { content: self.content, stop, usage, model })
     }
 
     fn push_text(&mut self, more: String) {
-        if let Some(Block::Text { text }) = self.content.last_mut() {
+        if let Some(ContentBlock::Text { text }) = self.content.last_mut() {
             text.push_str(&more);
         } else if !more.is_empty() {
-            self.content.push(Block::Text { text: more });
+            self.content.push(ContentBlock::Text { text: more });
         }
     }
 
     fn push_thinking(&mut self, more: String) {
-        if let Some(Block::Thinking { text }) = self.content.last_mut() {
+        if let Some(ContentBlock::Thinking { text }) = self.content.last_mut() {
             text.push_str(&more);
         } else if !more.is_empty() {
-            self.content.push(Block::Thinking { text: more });
+            self.content.push(ContentBlock::Thinking { text: more });
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use protocol::{Call, CallId};
+    use protocol::{CallId, ToolCallRequest};
 
     use super::*;
 
-    fn call() -> Call {
-        Call { id: CallId("1".into()), tool: "view".into(), input: "{}".into() }
+    fn call() -> ToolCallRequest {
+        ToolCallRequest { id: CallId("1".into()), tool: "view".into(), input: "{}".into() }
     }
 
     fn done() -> Delta {
         Delta::Done { stop: StopReason::End, usage: Usage::default(), model: "m".into() }
     }
 
-    fn fold(deltas: impl IntoIterator<Item = Delta>) -> Result<Reply, ModelError> {
-        let mut draft = Draft::default();
+    fn fold(deltas: impl IntoIterator<Item = Delta>) -> Result<ModelReply, ModelError> {
+        let mut draft = ReplyBuilder::default();
         for delta in deltas {
             draft.push(delta)?;
         }
@@ -127,11 +127,11 @@ mod tests {
         let deltas =
             [think("h"), think("m"), opaque, text("a"), text(""), text("b"), Delta::Call(call()), text("c"), done()];
         let expected = [
-            Block::Thinking { text: "hm".into() },
-            Block::Opaque { provider: "p".into(), json: "{}".into() },
-            Block::Text { text: "ab".into() },
-            Block::Call(call()),
-            Block::Text { text: "c".into() },
+            ContentBlock::Thinking { text: "hm".into() },
+            ContentBlock::Opaque { provider: "p".into(), json: "{}".into() },
+            ContentBlock::Text { text: "ab".into() },
+            ContentBlock::Call(call()),
+            ContentBlock::Text { text: "c".into() },
         ];
         assert_eq!(fold(deltas).unwrap().content, expected);
     }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn an_answer_without_its_end_was_cut() {
         let error = fold([Delta::Text("half".into())]).unwrap_err();
-        assert_eq!(error, ModelError::new(ModelFault::Transient, "the answer was cut").begun());
+        assert_eq!(error, ModelError::new(ModelFault::Transient, "the answer was cut").after_start());
     }
 
     #[test]

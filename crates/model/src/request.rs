@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use protocol::{Answer, At, Block, CallId, Effort, Image};
+use protocol::{CallId, ContentBlock, Image, ReasoningEffort, Timestamp, ToolResult};
 use serde_json::Value;
 
-use crate::{Fold, Messages};
+use crate::{MessageFold, Messages};
 
 /// One request to a model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct ModelRequest {
     /// The agent definition that asks; `main` for the root.
     pub agent: String,
     /// The path of the task that asks, such as `/root/tests`.
     pub path: String,
     /// When it is asked; a fault that names a moment counts from here.
-    pub at: At,
+    pub at: Timestamp,
     /// The turn that the answer will be, from 1.
     pub turn: u32,
     /// Which try at this turn it is, from 1.
@@ -27,28 +27,28 @@ pub struct Request {
     /// The tools it may call.
     pub tools: Arc<[ToolSpec]>,
     /// Whether it may call any now. What it is told of them stays, so that a provider's cache holds.
-    pub calls: Calls,
+    pub call_policy: ToolCallPolicy,
     /// Most tokens the answer may have.
     pub max_output: Option<u32>,
     /// How hard to think; as the provider likes when absent.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
 }
 
-impl Request {
+impl ModelRequest {
     /// The text of the newest user message; empty before the first.
     pub fn prompt(&self) -> String {
-        let newest = self.messages.fold(|newest: &NewestUser| newest.0);
-        newest.and_then(|at| self.messages.get(at)).and_then(Message::user_text).unwrap_or_default()
+        let newest = self.messages.fold(|newest: &NewestUserMessage| newest.0);
+        newest.and_then(|at| self.messages.get(at)).and_then(ModelMessage::user_text).unwrap_or_default()
     }
 }
 
 /// Where the newest user message is: a long piece of work is one such message and thousands of others.
 #[derive(Default)]
-struct NewestUser(Option<usize>);
+struct NewestUserMessage(Option<usize>);
 
-impl Fold for NewestUser {
-    fn add(&mut self, at: usize, message: &Message) {
-        if matches!(message, Message::User { .. }) {
+impl MessageFold for NewestUserMessage {
+    fn add(&mut self, at: usize, message: &ModelMessage) {
+        if matches!(message, ModelMessage::User { .. }) {
             self.0 = Some(at);
         }
     }
@@ -56,7 +56,7 @@ impl Fold for NewestUser {
 
 /// Whether a model may call tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Calls {
+pub enum ToolCallPolicy {
     /// It may.
     Allowed,
     /// It may not: this is its last word.
@@ -65,55 +65,55 @@ pub enum Calls {
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Message {
+pub enum ModelMessage {
     /// From outside the agent: a prompt, or mail.
     User {
         /// What it consists of.
-        parts: Vec<Part>,
+        parts: Vec<MessagePart>,
     },
     /// From the model.
     Assistant {
         /// What it said.
-        content: Vec<Block>,
+        content: Vec<ContentBlock>,
     },
     /// The answers to the tool calls of the assistant message before it.
     Answers {
         /// Each call with its answer.
-        answers: Vec<(CallId, Answer)>,
+        answers: Vec<(CallId, ToolResult)>,
     },
 }
 
-impl Message {
+impl ModelMessage {
     /// A user message of one text.
-    pub fn user(text: impl Into<String>) -> Message {
-        Message::User { parts: vec![Part::Text(text.into())] }
+    pub fn user(text: impl Into<String>) -> ModelMessage {
+        ModelMessage::User { parts: vec![MessagePart::Text(text.into())] }
     }
 
     fn user_text(&self) -> Option<String> {
         match self {
-            Message::User { parts } => {
-                let texts: Vec<&str> = parts.iter().filter_map(Part::text).collect();
+            ModelMessage::User { parts } => {
+                let texts: Vec<&str> = parts.iter().filter_map(MessagePart::text).collect();
                 Some(texts.join("\n"))
             }
-            Message::Assistant { .. } | Message::Answers { .. } => None,
+            ModelMessage::Assistant { .. } | ModelMessage::Answers { .. } => None,
         }
     }
 }
 
 /// One part of a user message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum MessagePart {
     /// Words.
     Text(String),
     /// A picture.
     Image(Image),
 }
 
-impl Part {
+impl MessagePart {
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
-            Part::Text(text) => Some(text),
-            Part::Image(_) => None,
+            MessagePart::Text(text) => Some(text),
+            MessagePart::Image(_) => None,
         }
     }
 }
@@ -133,11 +133,11 @@ pub struct ToolSpec {
 mod tests {
     use super::*;
 
-    fn request(messages: Vec<Message>) -> Request {
-        Request {
+    fn request(messages: Vec<ModelMessage>) -> ModelRequest {
+        ModelRequest {
             agent: "main".into(),
             path: "/root".into(),
-            at: At(0),
+            at: Timestamp(0),
             turn: 1,
             attempt: 1,
             system: Arc::default(),
@@ -145,15 +145,15 @@ mod tests {
             tools: Arc::default(),
             max_output: None,
             effort: None,
-            calls: Calls::Allowed,
+            call_policy: ToolCallPolicy::Allowed,
         }
     }
 
     #[test]
     fn the_prompt_is_the_newest_user_text() {
-        let parts = vec![Part::Text("b".into()), Part::Text("c".into())];
-        let said = Message::Assistant { content: Vec::new() };
-        assert_eq!(request(vec![Message::user("a"), Message::User { parts }, said]).prompt(), "b\nc");
+        let parts = vec![MessagePart::Text("b".into()), MessagePart::Text("c".into())];
+        let said = ModelMessage::Assistant { content: Vec::new() };
+        assert_eq!(request(vec![ModelMessage::user("a"), ModelMessage::User { parts }, said]).prompt(), "b\nc");
         assert_eq!(request(Vec::new()).prompt(), "");
     }
 }

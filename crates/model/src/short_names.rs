@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Key, Provider, Providers, is_file};
+use crate::{Provider, ProviderKey, Providers, is_file_provider};
 
 /// Names that mean the newest model of a family.
 const FAMILIES: [&str; 4] = ["sonnet", "opus", "haiku", "fable"];
@@ -10,38 +10,38 @@ const FAMILIES: [&str; 4] = ["sonnet", "opus", "haiku", "fable"];
 impl Providers {
     /// The models that are listed where they can be asked, as `PROVIDER/NAME`.
     pub fn available(&self) -> Vec<String> {
-        specs(self.places.iter().filter(|(_, place)| !matches!(place.key, Key::Missing { .. })))
+        specs(self.by_name.iter().filter(|(_, place)| !matches!(place.key, ProviderKey::Missing { .. })))
     }
 
     /// The whole name of a model, which means the same in any folder and process. A short name that no model has stays
     /// as it is, and fails with its own words when it is opened.
-    pub fn in_full(&self, written: &str, base: &Path) -> String {
+    pub fn full_name(&self, written: &str, base: &Path) -> String {
         match written.split_once('/') {
-            Some((provider, file)) if is_file(provider) && !file.is_empty() => {
+            Some((provider, file)) if is_file_provider(provider) && !file.is_empty() => {
                 format!("{provider}/{}", base.join(file).display())
             }
-            Some((provider, _)) if self.places.contains_key(provider) => written.to_owned(),
-            Some(_) | None => meant(written, &self.available()).unwrap_or_else(|| written.to_owned()),
+            Some((provider, _)) if self.by_name.contains_key(provider) => written.to_owned(),
+            Some(_) | None => resolve_short_name(written, &self.available()).unwrap_or_else(|| written.to_owned()),
         }
     }
 
     /// Whether a model may exist, as far as is known: it is listed, or nobody knows all that its provider serves.
-    pub fn may_have(&self, spec: &str) -> bool {
+    pub fn may_exist(&self, spec: &str) -> bool {
         let Some((provider, name)) = spec.split_once('/').filter(|(provider, _)| self.complete.contains(*provider))
         else {
             return true;
         };
-        self.places.get(provider).is_none_or(|place| place.find(name).is_some())
+        self.by_name.get(provider).is_none_or(|place| place.find(name).is_some())
     }
 
     /// The provider and the variable of its key, if a short name means a model that only the key is missing for.
-    pub(crate) fn lacks_key(&self, written: &str) -> Option<(String, String)> {
-        let keyless = self.places.iter().filter(|(_, place)| matches!(place.key, Key::Missing { .. }));
-        let spec = meant(written, &specs(keyless))?;
+    pub(crate) fn missing_key(&self, written: &str) -> Option<(String, String)> {
+        let keyless = self.by_name.iter().filter(|(_, place)| matches!(place.key, ProviderKey::Missing { .. }));
+        let spec = resolve_short_name(written, &specs(keyless))?;
         let (provider, _) = spec.split_once('/')?;
-        match &self.places.get(provider)?.key {
-            Key::Missing { variable } => Some((provider.to_owned(), variable.clone())),
-            Key::Needless | Key::Given(_) => None,
+        match &self.by_name.get(provider)?.key {
+            ProviderKey::Missing { variable } => Some((provider.to_owned(), variable.clone())),
+            ProviderKey::NotNeeded | ProviderKey::Present(_) => None,
         }
     }
 }
@@ -51,7 +51,7 @@ fn specs<'a>(places: impl Iterator<Item = (&'a String, &'a Provider)>) -> Vec<St
 }
 
 /// The first of these models that has the name, or else the newest of the family.
-fn meant(written: &str, specs: &[String]) -> Option<String> {
+fn resolve_short_name(written: &str, specs: &[String]) -> Option<String> {
     let wanted = plain(written);
     let name = |spec: &str| spec.split_once('/').map(|(_, name)| plain(name)).unwrap_or_default();
     let named = specs.iter().find(|spec| name(spec) == wanted);
@@ -82,29 +82,29 @@ mod tests {
     use net::Secret;
 
     use super::*;
-    use crate::{Extra, Wire, open, prices};
+    use crate::{RequestExtras, WireFormat, open, prices};
 
     fn providers() -> Providers {
         let provider = |wire, key| Provider {
             wire,
             base_url: "http://127.0.0.1:1".into(),
             key,
-            small: false,
-            at_once: None,
-            extra: Extra::default(),
+            is_small: false,
+            max_concurrent_requests: None,
+            extra: RequestExtras::default(),
             models: prices::table(wire),
         };
-        let given = provider(Wire::Anthropic, Key::Given(Secret::new("sk-1")));
-        let missing = provider(Wire::Responses, Key::Missing { variable: "OPENAI_API_KEY".into() });
+        let given = provider(WireFormat::Anthropic, ProviderKey::Present(Secret::new("sk-1")));
+        let missing = provider(WireFormat::Responses, ProviderKey::Missing { variable: "OPENAI_API_KEY".into() });
         let places = [("anthropic", given.clone()), ("openai", missing), ("proxy", given)];
         let places = places.map(|(name, at)| (name.to_owned(), at)).into();
-        Providers { places, complete: ["anthropic".into(), "openai".into()].into(), ..Providers::default() }
+        Providers { by_name: places, complete: ["anthropic".into(), "openai".into()].into(), ..Providers::default() }
     }
 
     #[test]
     fn n12_short_names_of_models_mean_one_that_can_be_asked() {
         let providers = providers();
-        let full = |written: &str| providers.in_full(written, "/folder".as_ref());
+        let full = |written: &str| providers.full_name(written, "/folder".as_ref());
         assert_eq!(full("sonnet"), "anthropic/claude-sonnet-5-5");
         assert_eq!(full("Opus"), "anthropic/claude-opus-5-5");
         for written in ["claude-sonnet-5", "Claude Sonnet 5", "claude_sonnet.5 (Preview)"] {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn only_files_are_named_from_a_folder() {
-        let full = |spec| providers().in_full(spec, "/folder".as_ref());
+        let full = |spec| providers().full_name(spec, "/folder".as_ref());
         assert_eq!(full("script/fix.yaml"), "script//folder/fix.yaml");
         assert_eq!(full("replay//tmp/run.jsonl"), "replay//tmp/run.jsonl");
         assert_eq!(full("anthropic/claude-opus-5"), "anthropic/claude-opus-5");
@@ -137,10 +137,10 @@ mod tests {
     fn a_model_that_is_not_listed_may_exist_only_where_not_all_are_known() {
         let providers = providers();
         for spec in ["anthropic/claude-opus-5", "anthropic/claude-opus-5-20260301", "proxy/nosuch-9", "script/x.yaml"] {
-            assert!(providers.may_have(spec), "{spec}");
+            assert!(providers.may_exist(spec), "{spec}");
         }
         for spec in ["anthropic/nosuch-9", "anthropic/gpt-5", "openai/claude-opus-5"] {
-            assert!(!providers.may_have(spec), "{spec}");
+            assert!(!providers.may_exist(spec), "{spec}");
         }
     }
 

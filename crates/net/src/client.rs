@@ -8,60 +8,66 @@ use bytes::Bytes;
 use reqwest::{Method, Url, redirect};
 use tokio::time::Instant;
 
-use crate::{Answer, Header, NetError, Patience, Route, header, proxy, tls, wait};
+use crate::{HttpResponse, HttpTimeouts, NetError, NetworkRoute, RequestHeader, header, proxy, tls, wait};
 
 /// Who asks servers.
 #[derive(Clone)]
-pub struct Client {
-    shared: Arc<Shared>,
+pub struct HttpClient {
+    shared: Arc<HttpClientInner>,
 }
 
-struct Shared {
-    route: Route,
-    patience: Patience,
+struct HttpClientInner {
+    route: NetworkRoute,
+    timeouts: HttpTimeouts,
     plain: OnceLock<reqwest::Client>,
     secure: OnceLock<reqwest::Client>,
 }
 
 /// A request with a body.
 #[derive(Debug)]
-pub struct Post {
+pub struct PostRequest {
     /// The address.
     pub url: String,
     /// What goes before the body.
-    pub headers: Vec<Header>,
+    pub headers: Vec<RequestHeader>,
     /// The body.
     pub body: Bytes,
 }
 
-impl Client {
+impl HttpClient {
     /// A client that goes along `route` and waits as long as `patience` says.
-    pub fn new(route: Route, patience: Patience) -> Client {
-        let shared = Shared { route, patience, plain: OnceLock::new(), secure: OnceLock::new() };
-        Client { shared: Arc::new(shared) }
+    pub fn new(route: NetworkRoute, patience: HttpTimeouts) -> HttpClient {
+        let shared = HttpClientInner { route, timeouts: patience, plain: OnceLock::new(), secure: OnceLock::new() };
+        HttpClient { shared: Arc::new(shared) }
     }
 
     /// Sends a body and gives the answer's head.
-    pub async fn post(&self, post: Post) -> Result<Answer, NetError> {
+    pub async fn post(&self, post: PostRequest) -> Result<HttpResponse, NetError> {
         self.send(Method::POST, &post.url, &post.headers, post.body).await
     }
 
     /// Asks for what is at an address.
-    pub async fn get(&self, url: &str, headers: &[Header]) -> Result<Answer, NetError> {
+    pub async fn get(&self, url: &str, headers: &[RequestHeader]) -> Result<HttpResponse, NetError> {
         self.send(Method::GET, url, headers, Bytes::new()).await
     }
 
-    async fn send(&self, method: Method, url: &str, headers: &[Header], body: Bytes) -> Result<Answer, NetError> {
+    async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[RequestHeader],
+        body: Bytes,
+    ) -> Result<HttpResponse, NetError> {
         let url = parse(url)?;
-        let host = named(&url);
+        let host = host_and_port(&url);
         let request = self.client(&url)?.request(method, url).headers(header::map(headers)?).body(body);
-        let patience = self.shared.patience;
+        let patience = self.shared.timeouts;
         let due = Instant::now() + patience.first_byte;
         let Some(sent) = wait::until(due, request.send()).await else {
             return Err(NetError::FirstByte { host, after: patience.first_byte });
         };
         let response = sent.map_err(|error| NetError::from_send(&host, &error))?;
-        let answer = Answer::new(response, host.clone(), patience, due);
+        let answer = HttpResponse::new(response, host.clone(), patience, due);
         match (answer.status(), answer.header("location")) {
             (300..=399, Some(location)) => Err(NetError::Moved { host, location: location.to_owned() }),
             _ => Ok(answer),
@@ -71,21 +77,21 @@ impl Client {
     fn client(&self, url: &Url) -> Result<reqwest::Client, NetError> {
         let shared = &*self.shared;
         if url.scheme() == "https" || proxy::speaks_tls(&shared.route) {
-            made(&shared.secure, || build(shared, tls::trusting(&shared.route)?))
+            get_or_build(&shared.secure, || build(shared, tls::trusting(&shared.route)?))
         } else {
-            made(&shared.plain, || build(shared, tls::unused()?))
+            get_or_build(&shared.plain, || build(shared, tls::unused()?))
         }
     }
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("net client")
     }
 }
 
 /// The client in `place`, made now if there is none. Two that are made at once do no harm.
-fn made(
+fn get_or_build(
     place: &OnceLock<reqwest::Client>,
     make: impl FnOnce() -> Result<reqwest::Client, NetError>,
 ) -> Result<reqwest::Client, NetError> {
@@ -95,14 +101,14 @@ fn made(
     }
 }
 
-fn build(shared: &Shared, tls: rustls::ClientConfig) -> Result<reqwest::Client, NetError> {
-    let builder = builder(&shared.route, tls, shared.patience.connect)?;
+fn build(shared: &HttpClientInner, tls: rustls::ClientConfig) -> Result<reqwest::Client, NetError> {
+    let builder = builder(&shared.route, tls, shared.timeouts.connect)?;
     builder.build().map_err(|error| NetError::Certificates { why: error.to_string() })
 }
 
 /// What every client of this crate has in common.
 pub(crate) fn builder(
-    route: &Route,
+    route: &NetworkRoute,
     tls: rustls::ClientConfig,
     connect: Duration,
 ) -> Result<reqwest::ClientBuilder, NetError> {
@@ -131,7 +137,7 @@ fn parse(text: &str) -> Result<Url, NetError> {
 }
 
 /// The server as people would look for it: its host, with the port unless that is the usual one.
-fn named(url: &Url) -> String {
+fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
 }

@@ -41,7 +41,7 @@ pub enum NetError {
         /// The server.
         host: String,
         /// What was in the way.
-        problem: Problem,
+        problem: ConnectProblem,
     },
     /// The server sent nothing.
     #[error("{host} sent nothing within {} s", .after.as_secs_f32())]
@@ -69,7 +69,7 @@ pub enum NetError {
     },
     /// The connection broke.
     #[error("the connection to {host} broke: {why}")]
-    Cut {
+    ConnectionLost {
         /// The server.
         host: String,
         /// What happened.
@@ -79,16 +79,16 @@ pub enum NetError {
 
 /// What was in the way of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum ConnectProblem {
     /// The host has no address.
     #[error("cannot resolve the host name; check it, and the network")]
-    Name,
+    UnknownHost,
     /// Nobody listens there.
     #[error("connection refused; is the server running, and is the address right?")]
     Refused,
     /// It took too long.
     #[error("it did not answer in time; check the network and the proxy")]
-    Late,
+    TimedOut,
     /// Its certificate is not trusted.
     #[error("its certificate is not trusted: {0}; if it should be, name its authority in SSL_CERT_FILE")]
     Untrusted(String),
@@ -104,31 +104,31 @@ impl NetError {
         if error.is_connect() {
             return NetError::Connect { host, problem: problem(error) };
         }
-        NetError::Cut { host, why: root(error) }
+        NetError::ConnectionLost { host, why: root(error) }
     }
 
     /// What the body of an answer failed with.
     pub(crate) fn from_body(host: &str, error: &reqwest::Error) -> NetError {
-        NetError::Cut { host: host.to_owned(), why: root(error) }
+        NetError::ConnectionLost { host: host.to_owned(), why: root(error) }
     }
 }
 
-fn problem(error: &reqwest::Error) -> Problem {
+fn problem(error: &reqwest::Error) -> ConnectProblem {
     let untrusted = causes(error).find_map(|cause| match tls_error(cause)? {
-        rustls::Error::InvalidCertificate(why) => Some(Problem::Untrusted(why.to_string())),
+        rustls::Error::InvalidCertificate(why) => Some(ConnectProblem::Untrusted(why.to_string())),
         _ => None,
     });
     let refused = || causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_refusal);
     if let Some(untrusted) = untrusted {
         untrusted
     } else if error.is_timeout() {
-        Problem::Late
+        ConnectProblem::TimedOut
     } else if error.is_dns() {
-        Problem::Name
+        ConnectProblem::UnknownHost
     } else if refused() {
-        Problem::Refused
+        ConnectProblem::Refused
     } else {
-        Problem::Other(root(error))
+        ConnectProblem::Other(root(error))
     }
 }
 

@@ -9,45 +9,45 @@ use crate::{NetError, Secret};
 
 /// One header of a request.
 #[derive(Clone)]
-pub struct Header {
+pub struct RequestHeader {
     name: Cow<'static, str>,
-    value: Value,
+    value: HeaderContent,
 }
 
 #[derive(Clone)]
-enum Value {
+enum HeaderContent {
     Plain(String),
     Secret(Secret),
     Bearer(Secret),
 }
 
-impl Header {
+impl RequestHeader {
     /// A header that everybody may see; its name is in lower case.
-    pub fn plain(name: &'static str, value: impl Into<String>) -> Header {
-        Header { name: name.into(), value: Value::Plain(value.into()) }
+    pub fn plain(name: &'static str, value: impl Into<String>) -> RequestHeader {
+        RequestHeader { name: name.into(), value: HeaderContent::Plain(value.into()) }
     }
 
     /// A header that holds nothing but a secret.
-    pub fn secret(name: &'static str, secret: Secret) -> Header {
-        Header { name: name.into(), value: Value::Secret(secret) }
+    pub fn secret(name: &'static str, secret: Secret) -> RequestHeader {
+        RequestHeader { name: name.into(), value: HeaderContent::Secret(secret) }
     }
 
     /// A header whose name a person wrote.
-    pub fn named(name: &str, secret: Secret) -> Result<Header, NetError> {
+    pub fn named(name: &str, secret: Secret) -> Result<RequestHeader, NetError> {
         let known = HeaderName::try_from(name).map_err(|_| NetError::Header { name: name.to_owned() })?;
-        Ok(Header { name: known.as_str().to_owned().into(), value: Value::Secret(secret) })
+        Ok(RequestHeader { name: known.as_str().to_owned().into(), value: HeaderContent::Secret(secret) })
     }
 
     /// `Authorization: Bearer` with a secret.
-    pub fn bearer(secret: Secret) -> Header {
-        Header { name: "authorization".into(), value: Value::Bearer(secret) }
+    pub fn bearer(secret: Secret) -> RequestHeader {
+        RequestHeader { name: "authorization".into(), value: HeaderContent::Bearer(secret) }
     }
 
     fn value(&self) -> Result<HeaderValue, NetError> {
         let (text, is_secret) = match &self.value {
-            Value::Plain(text) => (text.clone(), false),
-            Value::Secret(secret) => (secret.reveal().to_owned(), true),
-            Value::Bearer(secret) => (format!("Bearer {}", secret.reveal()), true),
+            HeaderContent::Plain(text) => (text.clone(), false),
+            HeaderContent::Secret(secret) => (secret.reveal().to_owned(), true),
+            HeaderContent::Bearer(secret) => (format!("Bearer {}", secret.reveal()), true),
         };
         let mut value = HeaderValue::try_from(text).map_err(|_| NetError::Header { name: self.name.to_string() })?;
         value.set_sensitive(is_secret);
@@ -55,18 +55,18 @@ impl Header {
     }
 }
 
-impl fmt::Debug for Header {
+impl fmt::Debug for RequestHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
-            Value::Plain(text) => write!(f, "{}: {text}", self.name),
-            Value::Secret(secret) | Value::Bearer(secret) => write!(f, "{}: {secret:?}", self.name),
+            HeaderContent::Plain(text) => write!(f, "{}: {text}", self.name),
+            HeaderContent::Secret(secret) | HeaderContent::Bearer(secret) => write!(f, "{}: {secret:?}", self.name),
         }
     }
 }
 
 /// The headers as they are sent.
-pub(crate) fn map(headers: &[Header]) -> Result<HeaderMap, NetError> {
-    let name = |header: &Header| {
+pub(crate) fn map(headers: &[RequestHeader]) -> Result<HeaderMap, NetError> {
+    let name = |header: &RequestHeader| {
         HeaderName::try_from(&*header.name).map_err(|_| NetError::Header { name: header.name.to_string() })
     };
     headers.iter().map(|header| Ok((name(header)?, header.value()?))).collect()
@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn a_secret_does_not_show_in_its_header() {
-        let headers = [Header::bearer(Secret::new("sk-1")), Header::secret("x-api-key", Secret::new("sk-2"))];
+        let headers =
+            [RequestHeader::bearer(Secret::new("sk-1")), RequestHeader::secret("x-api-key", Secret::new("sk-2"))];
         assert_eq!(format!("{headers:?}"), "[authorization: [secret], x-api-key: [secret]]");
         let sent = map(&headers).unwrap();
         assert_eq!(sent["authorization"], "Bearer sk-1");
@@ -88,15 +89,15 @@ mod tests {
 
     #[test]
     fn a_name_that_a_person_wrote_is_checked() {
-        let sent = map(&[Header::named("X-Team", Secret::new("core")).unwrap()]).unwrap();
+        let sent = map(&[RequestHeader::named("X-Team", Secret::new("core")).unwrap()]).unwrap();
         assert_eq!(sent["x-team"], "core");
-        let error = Header::named("X Team:", Secret::new("core")).unwrap_err();
+        let error = RequestHeader::named("X Team:", Secret::new("core")).unwrap_err();
         assert_eq!(error, NetError::Header { name: "X Team:".into() });
     }
 
     #[test]
     fn a_key_with_a_line_end_is_refused_without_showing_it() {
-        let error = map(&[Header::bearer(Secret::new("sk-1\n"))]).unwrap_err();
+        let error = map(&[RequestHeader::bearer(Secret::new("sk-1\n"))]).unwrap_err();
         assert_eq!(error, NetError::Header { name: "authorization".into() });
         assert!(!error.to_string().contains("sk-1"));
     }

@@ -7,21 +7,21 @@
 
 #![deny(missing_docs)]
 
-mod answer;
 mod client;
 mod error;
 pub mod fetch;
 mod header;
 mod proxy;
+mod response;
 mod route;
 mod secret;
 pub mod sse;
 mod tls;
 mod wait;
 
-pub use answer::Answer;
-pub use client::{Client, Post};
-pub use error::{NetError, Problem};
-pub use header::Header;
-pub use route::{Patience, Route};
+pub use client::{HttpClient, PostRequest};
+pub use error::{ConnectProblem, NetError};
+pub use header::RequestHeader;
+pub use response::HttpResponse;
+pub use route::{HttpTimeouts, NetworkRoute};
 pub use secret::Secret;

@@ -2,13 +2,13 @@
 
 use reqwest::{NoProxy, Proxy, Url};
 
-use crate::{NetError, Route};
+use crate::{NetError, NetworkRoute};
 
 /// Hosts that are this machine.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
 /// The route's proxies, as the client wants them.
-pub(crate) fn all(route: &Route) -> Result<Vec<Proxy>, NetError> {
+pub(crate) fn all(route: &NetworkRoute) -> Result<Vec<Proxy>, NetError> {
     let direct = [LOOPBACK, route.no_proxy.as_deref().unwrap_or_default()].join(",");
     let with_exceptions = |proxy: Proxy| proxy.no_proxy(NoProxy::from_string(&direct));
     let http = address("http", route.http_proxy.as_deref())?.map(Proxy::http).transpose();
@@ -19,14 +19,14 @@ pub(crate) fn all(route: &Route) -> Result<Vec<Proxy>, NetError> {
 }
 
 /// Whether a proxy of the route is itself spoken to over TLS.
-pub(crate) fn speaks_tls(route: &Route) -> bool {
+pub(crate) fn speaks_tls(route: &NetworkRoute) -> bool {
     let is_secure =
         |proxy: &Option<String>| matches!(address("", proxy.as_deref()), Ok(Some(url)) if url.scheme() == "https");
     is_secure(&route.http_proxy) || is_secure(&route.https_proxy)
 }
 
 /// The hosts of the route's proxies.
-pub(crate) fn hosts(route: &Route) -> Vec<String> {
+pub(crate) fn hosts(route: &NetworkRoute) -> Vec<String> {
     let host = |proxy: &Option<String>| Some(address("", proxy.as_deref()).ok()??.host_str()?.to_owned());
     [&route.http_proxy, &route.https_proxy].into_iter().filter_map(host).collect()
 }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn why(proxy: &str) -> String {
-        let route = Route { https_proxy: Some(proxy.into()), ..Route::default() };
+        let route = NetworkRoute { https_proxy: Some(proxy.into()), ..NetworkRoute::default() };
         all(&route).map(|_| "no error").unwrap_err().to_string()
     }
 
@@ -70,7 +70,7 @@ mod tests {
         for (proxy, secure) in
             [("https://p", true), (" HTTPS://p", true), ("http://https:1", false), ("https:1", false)]
         {
-            let route = Route { http_proxy: Some(proxy.into()), ..Route::default() };
+            let route = NetworkRoute { http_proxy: Some(proxy.into()), ..NetworkRoute::default() };
             assert_eq!(speaks_tls(&route), secure, "{proxy}");
         }
     }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn an_address_without_a_scheme_and_an_empty_one_are_fine() {
         for proxy in ["proxy:3128", "", " "] {
-            let route = Route { http_proxy: Some(proxy.into()), ..Route::default() };
+            let route = NetworkRoute { http_proxy: Some(proxy.into()), ..NetworkRoute::default() };
             assert_eq!(all(&route).unwrap().len(), usize::from(!proxy.trim().is_empty()));
         }
     }

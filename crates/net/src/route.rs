@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The way to servers, as the usual environment variables describe it.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Route {
+pub struct NetworkRoute {
     /// The proxy for `http` addresses (`http_proxy`, `all_proxy`).
     pub http_proxy: Option<String>,
     /// The proxy for `https` addresses (`https_proxy`, `all_proxy`).
@@ -20,9 +20,9 @@ pub struct Route {
 }
 
 /// Proxies show only that they are there: their addresses may hold passwords.
-impl fmt::Debug for Route {
+impl fmt::Debug for NetworkRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Route { http_proxy, https_proxy, no_proxy, ca_file, ca_dir } = self;
+        let NetworkRoute { http_proxy, https_proxy, no_proxy, ca_file, ca_dir } = self;
         f.debug_struct("Route")
             .field("http_proxy", &http_proxy.is_some())
             .field("https_proxy", &https_proxy.is_some())
@@ -35,7 +35,7 @@ impl fmt::Debug for Route {
 
 /// How long to wait on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct HttpTimeouts {
     /// For the connection.
     pub connect: Duration,
     /// For the first byte of the answer's body, from the moment that the request is made; connecting counts.
@@ -44,9 +44,9 @@ pub struct Patience {
     pub idle: Duration,
 }
 
-impl Default for Patience {
+impl Default for HttpTimeouts {
     fn default() -> Self {
-        Patience {
+        HttpTimeouts {
             connect: Duration::from_secs(10),
             first_byte: Duration::from_secs(120),
             idle: Duration::from_secs(60),
@@ -61,11 +61,11 @@ mod tests {
     #[test]
     fn a_proxy_does_not_show_its_password() {
         let proxy = |text: &str| Some(text.to_owned());
-        let route = Route {
+        let route = NetworkRoute {
             http_proxy: proxy("http://me:pw@proxy:1"),
             https_proxy: proxy("me:pw@proxy:1"),
             no_proxy: proxy("internal"),
-            ..Route::default()
+            ..NetworkRoute::default()
         };
         let shown = format!("{route:?}");
         assert!(!shown.contains("pw") && shown.contains("internal"), "{shown}");

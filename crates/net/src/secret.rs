@@ -5,14 +5,14 @@ use std::fmt;
 /// A key or password. It is never printed, logged or stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
-    words: String,
+    value: String,
     variable: Option<String>,
 }
 
 impl Secret {
     /// Keeps `words` from being seen.
     pub fn new(words: impl Into<String>) -> Secret {
-        Secret { words: words.into(), variable: None }
+        Secret { value: words.into(), variable: None }
     }
 
     /// The same secret, with the environment variable that it was found in.
@@ -23,7 +23,7 @@ impl Secret {
 
     /// The words, for the one place that sends them.
     pub fn reveal(&self) -> &str {
-        &self.words
+        &self.value
     }
 
     /// Where it was found, for people who must correct it.

@@ -9,7 +9,7 @@ pub const MAX_BYTES: usize = 16 << 20;
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct ServerSentEvent {
     /// Its name; empty when it was given none.
     pub name: String,
     /// Its lines of data, joined by line ends.
@@ -19,22 +19,22 @@ pub struct Event {
 /// A line or an event is larger than anybody means it to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is larger than {MAX_BYTES} bytes")]
-pub struct TooLarge;
+pub struct EventTooLarge;
 
 /// Turns bytes into events.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct SseDecoder {
     line: Vec<u8>,
-    event: Event,
+    event: ServerSentEvent,
     has_data: bool,
     /// The last byte ended a line as a carriage return, so that a line feed right after it ends nothing.
     after_return: bool,
     past_first_line: bool,
 }
 
-impl Decoder {
+impl SseDecoder {
     /// The events that `bytes` complete.
-    pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, TooLarge> {
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<ServerSentEvent>, EventTooLarge> {
         let mut events = Vec::new();
         while let Some(&first) = bytes.first() {
             if mem::take(&mut self.after_return) && first == b'\n' {
@@ -54,20 +54,20 @@ impl Decoder {
     }
 
     /// The last event, when the stream ended without the empty line that should follow it.
-    pub fn finish(mut self) -> Result<Option<Event>, TooLarge> {
+    pub fn finish(mut self) -> Result<Option<ServerSentEvent>, EventTooLarge> {
         let last = if self.line.is_empty() { None } else { self.end_line()? };
         Ok(last.or_else(|| self.end_event()))
     }
 
-    fn extend_line(&mut self, more: &[u8]) -> Result<(), TooLarge> {
+    fn extend_line(&mut self, more: &[u8]) -> Result<(), EventTooLarge> {
         if self.line.len() + more.len() > MAX_BYTES {
-            return Err(TooLarge);
+            return Err(EventTooLarge);
         }
         self.line.extend_from_slice(more);
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<Event>, TooLarge> {
+    fn end_line(&mut self) -> Result<Option<ServerSentEvent>, EventTooLarge> {
         let line = mem::take(&mut self.line);
         let mut text = &*String::from_utf8_lossy(&line);
         if !mem::replace(&mut self.past_first_line, true) {
@@ -87,9 +87,9 @@ impl Decoder {
         Ok(None)
     }
 
-    fn add_data(&mut self, line: &str) -> Result<(), TooLarge> {
+    fn add_data(&mut self, line: &str) -> Result<(), EventTooLarge> {
         if self.event.data.len() + line.len() >= MAX_BYTES {
-            return Err(TooLarge);
+            return Err(EventTooLarge);
         }
         if mem::replace(&mut self.has_data, true) {
             self.event.data.push('\n');
@@ -99,7 +99,7 @@ impl Decoder {
     }
 
     /// The event that an empty line ends; one without data is none.
-    fn end_event(&mut self) -> Option<Event> {
+    fn end_event(&mut self) -> Option<ServerSentEvent> {
         let event = mem::take(&mut self.event);
         mem::take(&mut self.has_data).then_some(event)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
 
-use crate::{NetError, Route};
+use crate::{NetError, NetworkRoute};
 
 /// TLS that trusts nobody, for clients that never use it.
 pub(crate) fn unused() -> Result<ClientConfig, NetError> {
@@ -13,7 +13,7 @@ pub(crate) fn unused() -> Result<ClientConfig, NetError> {
 }
 
 /// TLS that trusts the route's certificates, or the machine's.
-pub(crate) fn trusting(route: &Route) -> Result<ClientConfig, NetError> {
+pub(crate) fn trusting(route: &NetworkRoute) -> Result<ClientConfig, NetError> {
     let found = find(route);
     let mut roots = RootCertStore::empty();
     let (added, _) = roots.add_parsable_certificates(found.certs);
@@ -33,7 +33,7 @@ fn with_roots(roots: RootCertStore) -> Result<ClientConfig, NetError> {
     Ok(config)
 }
 
-fn find(route: &Route) -> CertificateResult {
+fn find(route: &NetworkRoute) -> CertificateResult {
     if route.ca_file.is_none() && route.ca_dir.is_none() {
         return load_native_certs();
     }
@@ -47,7 +47,7 @@ fn find(route: &Route) -> CertificateResult {
     found
 }
 
-fn place(route: &Route) -> String {
+fn place(route: &NetworkRoute) -> String {
     let places = route.ca_file.iter().chain(&route.ca_dir).map(|path| path.display().to_string());
     match places.collect::<Vec<_>>() {
         places if places.is_empty() => "the machine has none".into(),
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn missing_certificates_are_named() {
-        let route = Route { ca_file: Some("/nowhere/ca.pem".into()), ..Route::default() };
+        let route = NetworkRoute { ca_file: Some("/nowhere/ca.pem".into()), ..NetworkRoute::default() };
         let error = trusting(&route).unwrap_err().to_string();
         assert!(error.contains("/nowhere/ca.pem") && error.ends_with("in SSL_CERT_FILE"), "{error}");
     }

@@ -5,36 +5,36 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{Host, Url};
 
 /// Names that mean a machine nearby, whatever stands before them.
-const NEARBY: [&str; 6] = ["localhost", "localdomain", "local", "internal", "home.arpa", "lan"];
+const LOCAL_SUFFIXES: [&str; 6] = ["localhost", "localdomain", "local", "internal", "home.arpa", "lan"];
 
 /// An address of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct WebAddress {
     pub(crate) host: Host<String>,
     pub(crate) port: u16,
     /// The port that such an address has when it names none.
-    usual: u16,
+    default_port: u16,
 }
 
-impl Address {
+impl WebAddress {
     /// Reads an address as a browser would; what stands before an `@` is no host.
-    pub(crate) fn parse(text: &str) -> Result<Address, String> {
+    pub(crate) fn parse(text: &str) -> Result<WebAddress, String> {
         let url = Url::parse(text.trim()).map_err(|error| format!("it is no address: {error}"))?;
         let usual = match url.scheme() {
             "http" => 80,
             "https" => 443,
             _other => return Err("only http and https addresses are fetched".into()),
         };
-        let host = url.host().map(|host| tidy(host.to_owned())).ok_or("it names no host")?;
+        let host = url.host().map(|host| normalize_host(host.to_owned())).ok_or("it names no host")?;
         if host == Host::Domain(String::new()) {
             return Err("it names no host".into());
         }
-        Ok(Address { host, port: url.port().unwrap_or(usual), usual })
+        Ok(WebAddress { host, port: url.port().unwrap_or(usual), default_port: usual })
     }
 
     /// Whether the host may be one that everybody could reach. What a name leads to only a look-up tells.
     pub(crate) fn is_public(&self) -> bool {
-        match (&self.host, address_of(&self.host)) {
+        match (&self.host, ip_of(&self.host)) {
             (_, Some(address)) => is_public(address),
             (Host::Domain(name), None) => !is_nearby(name),
             (Host::Ipv4(_) | Host::Ipv6(_), None) => false,
@@ -42,19 +42,19 @@ impl Address {
     }
 
     /// The host, with its port where that is not the usual one.
-    pub(crate) fn shown(&self) -> String {
-        if self.port == self.usual { self.host.to_string() } else { format!("{}:{}", self.host, self.port) }
+    pub(crate) fn display(&self) -> String {
+        if self.port == self.default_port { self.host.to_string() } else { format!("{}:{}", self.host, self.port) }
     }
 }
 
 /// Whether a name means a machine nearby.
 pub(crate) fn is_nearby(name: &str) -> bool {
     let below = |near: &&str| name.strip_suffix(*near).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
-    !name.contains('.') || NEARBY.iter().any(below)
+    !name.contains('.') || LOCAL_SUFFIXES.iter().any(below)
 }
 
 /// A host in one spelling.
-pub(crate) fn tidy(host: Host<String>) -> Host<String> {
+pub(crate) fn normalize_host(host: Host<String>) -> Host<String> {
     match host {
         Host::Domain(name) => Host::Domain(name.trim_end_matches('.').to_lowercase()),
         Host::Ipv6(address) => address.to_ipv4_mapped().map_or(Host::Ipv6(address), Host::Ipv4),
@@ -63,7 +63,7 @@ pub(crate) fn tidy(host: Host<String>) -> Host<String> {
 }
 
 /// The machine that a host is, if it is no name.
-pub(crate) fn address_of(host: &Host<String>) -> Option<IpAddr> {
+pub(crate) fn ip_of(host: &Host<String>) -> Option<IpAddr> {
     match host {
         Host::Domain(_) => None,
         Host::Ipv4(address) => Some(IpAddr::V4(*address)),
@@ -111,19 +111,19 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 
 /// A range of addresses, such as `10.0.0.0/8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Range {
+pub(crate) struct AddressRange {
     first: IpAddr,
     bits: u8,
 }
 
-impl Range {
+impl AddressRange {
     /// Reads a range; none where the text is none.
-    pub(crate) fn parse(text: &str) -> Option<Range> {
+    pub(crate) fn parse(text: &str) -> Option<AddressRange> {
         let (first, bits) = text.split_once('/')?;
         let first: IpAddr = first.trim_matches(['[', ']']).parse().ok()?;
         let bits: u8 = bits.parse().ok()?;
         let most = if first.is_ipv4() { 32 } else { 128 };
-        (bits <= most).then_some(Range { first, bits })
+        (bits <= most).then_some(AddressRange { first, bits })
     }
 
     /// Whether it leaves nothing out.
@@ -202,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_range_holds_what_begins_alike() {
-        let within = |range: &str, address: &str| Range::parse(range).unwrap().contains(address.parse().unwrap());
+        let within =
+            |range: &str, address: &str| AddressRange::parse(range).unwrap().contains(address.parse().unwrap());
         assert!(within("10.0.0.0/8", "10.255.0.1") && !within("10.0.0.0/8", "11.0.0.0"));
         assert!(
             within("10.0.0.0/8", "::ffff:10.1.2.3")
@@ -210,7 +211,7 @@ mod tests {
                 && within("1.2.3.4/32", "1.2.3.4")
         );
         assert!(!within("1.2.3.4/32", "1.2.3.5") && within("fd00::/8", "fdff::1") && !within("fd00::/8", "fe00::1"));
-        assert_eq!(Range::parse("10.0.0.0/33"), None);
-        assert_eq!(Range::parse("10.0.0/8"), None);
+        assert_eq!(AddressRange::parse("10.0.0.0/33"), None);
+        assert_eq!(AddressRange::parse("10.0.0/8"), None);
     }
 }

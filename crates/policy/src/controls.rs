@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use crate::Policy;
 use crate::fold::{fold, fold_path, lies_in, normal};
 use crate::pattern::WordPattern;
-use crate::shell::{Places, Simple, Word};
+use crate::shell::{CommandFolders, ShellWord, SimpleCommand};
 
 /// What a started `bosun` may be asked.
 const HARMLESS: [&str; 4] = ["--version", "-V", "--help", "-h"];
 
-fn text(word: &Word) -> &str {
+fn text(word: &ShellWord) -> &str {
     match word {
-        Word::Known(text) | Word::Glob(text) | Word::Unknown(text) => text,
+        ShellWord::Known(text) | ShellWord::Glob(text) | ShellWord::Unknown(text) => text,
     }
 }
 
@@ -24,29 +24,29 @@ impl Policy {
 
     /// Whether a path, or a pattern that begins with one, lies in a folder that this control spares.
     fn is_spared(&self, path: &Path, control: &Path) -> bool {
-        self.spared.iter().any(|spared| path.starts_with(spared) && spared.starts_with(control) && spared != control)
+        self.exempt.iter().any(|spared| path.starts_with(spared) && spared.starts_with(control) && spared != control)
     }
 
     /// Where the commands of a line run, as far as their words tell.
-    pub(crate) fn places(&self, commands: &[Simple], start: &Path) -> Places {
+    pub(crate) fn places(&self, commands: &[SimpleCommand], start: &Path) -> CommandFolders {
         let go =
             |from: &Path, target: &str| vec![normal(from, Path::new(&self.at_home(&target.replace(['"', '\''], ""))))];
-        Places::of(commands, start, go)
+        CommandFolders::follow(commands, start, go)
     }
 
     /// Whether a command names what controls Bosun, or starts Bosun for more than its version.
-    pub(crate) fn reaches_controls(&self, simple: &Simple, folders: &[PathBuf]) -> bool {
-        let harmless = |word: &Word| matches!(word, Word::Known(text) if HARMLESS.contains(&text.as_str()));
+    pub(crate) fn reaches_controls(&self, simple: &SimpleCommand, folders: &[PathBuf]) -> bool {
+        let harmless = |word: &ShellWord| matches!(word, ShellWord::Known(text) if HARMLESS.contains(&text.as_str()));
         if base(&simple.name) == "bosun" && (simple.args.is_empty() || !simple.args.iter().all(harmless)) {
             return true;
         }
-        let name = Word::Known(simple.name.clone());
-        let words = simple.args.iter().chain(simple.sets.iter().map(|(_, value)| value)).chain([&name]);
+        let name = ShellWord::Known(simple.name.clone());
+        let words = simple.args.iter().chain(simple.assignments.iter().map(|(_, value)| value)).chain([&name]);
         words.into_iter().any(|word| self.is_word_of_controls(word, folders))
     }
 
     /// Whether a word names what controls Bosun, as far as that shows before it runs.
-    pub(crate) fn is_word_of_controls(&self, word: &Word, folders: &[PathBuf]) -> bool {
+    pub(crate) fn is_word_of_controls(&self, word: &ShellWord, folders: &[PathBuf]) -> bool {
         if self.controls.is_empty() {
             return false;
         }
@@ -65,8 +65,8 @@ impl Policy {
             let piece = self.at_home(piece);
             let paths = folders.iter().map(|folder| normal(folder, Path::new(&piece)));
             let could = |path: &Path| match word {
-                Word::Known(_) => self.is_control(path),
-                Word::Glob(_) | Word::Unknown(_) => self.is_control(path) || self.could_be_control(path),
+                ShellWord::Known(_) => self.is_control(path),
+                ShellWord::Glob(_) | ShellWord::Unknown(_) => self.is_control(path) || self.could_be_control(path),
             };
             paths.into_iter().any(|path| could(&path))
         })
@@ -74,7 +74,7 @@ impl Policy {
 
     /// A folded text without the names of what is spared, unless it leads back up from there.
     fn without_spared(&self, folded: &str) -> String {
-        let names = self.spared.iter().map(|spared| fold_path(spared)).filter(|_| !folded.contains(".."));
+        let names = self.exempt.iter().map(|spared| fold_path(spared)).filter(|_| !folded.contains(".."));
         names.fold(folded.to_owned(), |text, name| without(&text, &name))
     }
 

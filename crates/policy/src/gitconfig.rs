@@ -2,7 +2,7 @@
 
 /// One setting: section, subsection and key, all but the subsection in small letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
+pub struct GitSetting {
     /// The section, such as `core`.
     pub section: String,
     /// The subsection, such as the name of a remote.
@@ -14,7 +14,7 @@ pub struct Setting {
 }
 
 /// Reads the text of a file of settings; nothing where it is not written in the usual way.
-pub fn settings(text: &str) -> Option<Vec<Setting>> {
+pub fn parse_settings(text: &str) -> Option<Vec<GitSetting>> {
     let mut settings = Vec::new();
     let mut place: Option<(String, Option<String>)> = None;
     for line in text.trim_start_matches('\u{feff}').lines() {
@@ -35,7 +35,7 @@ pub fn settings(text: &str) -> Option<Vec<Setting>> {
         let (key, value) = (key.trim().to_ascii_lowercase(), unquoted(value.trim()));
         let plain = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         let (section, sub) = place.clone().filter(|_| plain)?;
-        settings.push(Setting { section, sub, key, value });
+        settings.push(GitSetting { section, sub, key, value });
     }
     Some(settings)
 }
@@ -59,7 +59,7 @@ fn unquoted(value: &str) -> String {
     value.replace('"', "")
 }
 
-impl Setting {
+impl GitSetting {
     /// Whether git runs no other program for it when it only looks at the repository.
     pub fn is_harmless(&self) -> bool {
         let key = self.key.as_str();
@@ -121,7 +121,7 @@ mod tests {
     fn a_usual_repository_is_told_from_one_that_names_programs() {
         let plain =
             "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = x\n\tfetch = +a:b\n";
-        assert!(settings(plain).unwrap().iter().all(Setting::is_harmless));
+        assert!(parse_settings(plain).unwrap().iter().all(GitSetting::is_harmless));
         for odd in [
             "[core]\n fsmonitor = ./x",
             "[CORE]\n FsMonitor = \"./x\"",
@@ -141,10 +141,10 @@ mod tests {
             "[submodule \"a\"]\n active = true",
             "[extensions]\n partialClone = o",
         ] {
-            assert!(!settings(odd).is_some_and(|all| all.iter().all(Setting::is_harmless)), "{odd}");
+            assert!(!parse_settings(odd).is_some_and(|all| all.iter().all(GitSetting::is_harmless)), "{odd}");
         }
         for unread in ["[core]\n bare = a\\\n[core]\n", "fsmonitor = x", "[core\nx = y"] {
-            assert_eq!(settings(unread), None, "{unread}");
+            assert_eq!(parse_settings(unread), None, "{unread}");
         }
     }
 }

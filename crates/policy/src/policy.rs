@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use protocol::{PermissionMode, RuleEffect};
 use url::Host;
 
-use crate::address::{is_nearby, is_public, tidy};
-use crate::pattern::{HostPattern, Place};
-use crate::{Act, Explanation, Ground, Request, Role, Rule, Verdict};
+use crate::address::{is_nearby, is_public, normalize_host};
+use crate::pattern::{HostPattern, PatternBase};
+use crate::{AgentRole, Explanation, PermissionRequest, RequestedAct, Rule, Verdict, VerdictBasis};
 
 /// What calls may do: a mode, rules, and what is out of reach in every mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,30 +26,40 @@ pub struct Policy {
     /// Folders and files that control Bosun: no call may read or change them.
     pub controls: Vec<PathBuf>,
     /// Folders inside controls that calls may work in all the same: checkouts of their own.
-    pub spared: Vec<PathBuf>,
+    pub exempt: Vec<PathBuf>,
 }
 
 impl Policy {
     /// Decides whether a call of an agent with this role may run.
-    pub fn check(&self, role: &Role, request: &Request) -> Verdict {
+    pub fn check(&self, role: &AgentRole, request: &PermissionRequest) -> Verdict {
         self.explain(role, request).verdict
     }
 
     /// Decides, and tells about every part of the call.
-    pub fn explain(&self, role: &Role, request: &Request) -> Explanation {
-        Explanation::of(self.parts(role, request))
+    pub fn explain(&self, role: &AgentRole, request: &PermissionRequest) -> Explanation {
+        Explanation::from_parts(self.parts(role, request))
     }
 
     /// What becomes of a call, in `cwd`, that names a file outside the workspace: file tools refuse it before anything is
     /// decided. None for a call that stays inside.
-    pub fn outside(&self, request: &Request, cwd: &Path) -> Option<Explanation> {
+    pub fn outside(&self, request: &PermissionRequest, cwd: &Path) -> Option<Explanation> {
         let refused = |path: &Path| !self.is_inside(path, cwd) && !self.is_control(path);
         let path = request.acts.iter().find_map(|act| match act {
-            Act::Read(path) | Act::Edit(path) => refused(path).then_some(path),
-            Act::Shell { .. } | Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => None,
+            RequestedAct::Read(path) | RequestedAct::Edit(path) => refused(path).then_some(path),
+            RequestedAct::Shell { .. }
+            | RequestedAct::Fetch(_)
+            | RequestedAct::Agent(_)
+            | RequestedAct::Session
+            | RequestedAct::Other => None,
         })?;
         let (effect, part) = (RuleEffect::Deny, path.display().to_string());
-        Some(Explanation::of(vec![Verdict { effect, ground: Ground::Outside, part, rule: None, others: Vec::new() }]))
+        Some(Explanation::from_parts(vec![Verdict {
+            effect,
+            basis: VerdictBasis::Outside,
+            part,
+            rule: None,
+            others: Vec::new(),
+        }]))
     }
 
     /// The same policy with one more rule.
@@ -70,22 +80,22 @@ impl Policy {
         if named(RuleEffect::Deny).any(machine_meant) {
             return false;
         }
-        let host = Host::parse(host).map(tidy).ok();
+        let host = Host::parse(host).map(normalize_host).ok();
         let nearby = host.filter(|host| matches!(host, Host::Domain(name) if is_nearby(name)));
         let host_meant =
             |pattern: &HostPattern| nearby.as_ref().is_some_and(|host| pattern.names_host(host, machine.port()));
         is_public(machine.ip()) || named(RuleEffect::Allow).any(|pattern| machine_meant(pattern) || host_meant(pattern))
     }
 
-    fn parts(&self, role: &Role, request: &Request) -> Vec<Verdict> {
+    fn parts(&self, role: &AgentRole, request: &PermissionRequest) -> Vec<Verdict> {
         let tool = request.tool.as_str();
         // A command is one, whichever tool brings it.
-        let shell = request.acts.iter().any(|act| matches!(act, Act::Shell { .. })).then_some("shell");
+        let shell = request.acts.iter().any(|act| matches!(act, RequestedAct::Shell { .. })).then_some("shell");
         if let Some(missing) = [tool].into_iter().chain(shell).find(|tool| !role.permits(tool)) {
             let part = missing.to_owned();
             return vec![Verdict {
                 effect: RuleEffect::Deny,
-                ground: Ground::Role,
+                basis: VerdictBasis::AgentRole,
                 part,
                 rule: None,
                 others: Vec::new(),
@@ -97,14 +107,14 @@ impl Policy {
         }
     }
 
-    fn acts(&self, request: &Request) -> Vec<Verdict> {
+    fn acts(&self, request: &PermissionRequest) -> Vec<Verdict> {
         let tool = request.tool.as_str();
         let parts: Vec<Verdict> = request.acts.iter().flat_map(|act| self.judge(tool, act)).collect();
-        if parts.is_empty() { self.judge(tool, &Act::Other) } else { parts }
+        if parts.is_empty() { self.judge(tool, &RequestedAct::Other) } else { parts }
     }
 
-    pub(crate) fn place(&self) -> Place<'_> {
-        Place::new(&self.top, self.user.as_deref())
+    pub(crate) fn pattern_base(&self) -> PatternBase<'_> {
+        PatternBase::new(&self.top, self.user.as_deref())
     }
 
     /// Whether a path lies where calls may work, for a command that starts in `cwd`.

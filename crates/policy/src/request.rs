@@ -2,22 +2,22 @@
 
 use std::path::PathBuf;
 
-use crate::address::Address;
-use crate::pattern::File;
-use crate::shell::Simple;
+use crate::address::WebAddress;
+use crate::pattern::FoldedPath;
+use crate::shell::SimpleCommand;
 
 /// A tool call, as far as permission is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct PermissionRequest {
     /// The tool's name.
     pub tool: String,
     /// Everything it would do.
-    pub acts: Vec<Act>,
+    pub acts: Vec<RequestedAct>,
 }
 
 /// One thing that a call would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
+pub enum RequestedAct {
     /// Look at a file, or through a folder; the path is absolute and without links.
     Read(PathBuf),
     /// Make, change or remove a file; the path is absolute and without links.
@@ -29,7 +29,7 @@ pub enum Act {
         /// The folder it starts in.
         cwd: PathBuf,
         /// What the file system tells of it.
-        seen: Seen,
+        facts: FilesystemFacts,
     },
     /// Get a page from this address.
     Fetch(String),
@@ -43,7 +43,7 @@ pub enum Act {
 
 /// What the file system tells of a shell command before it runs. What nobody looked up is false.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct FilesystemFacts {
     /// Every path that its words name lies in the workspace, and so does no program of theirs.
     pub inside: bool,
     /// Nothing that controls Bosun lies below one of those paths.
@@ -56,19 +56,19 @@ pub struct Seen {
 
 /// One thing to decide about: an act, or a part of a shell command.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Part<'a> {
+pub(crate) enum RequestPart<'a> {
     /// One simple command, and whether it is all there is.
-    Command(&'a Simple, Company),
+    Command(&'a SimpleCommand, CommandScope),
     /// One that only looks at files of the workspace, as a command of its line.
-    Look(&'a Simple, Company),
+    ReadOnlyCommand(&'a SimpleCommand, CommandScope),
     /// A shell command, or a piece of one, that cannot be read.
-    Unread,
-    Read(&'a File<'a>),
+    Unparsed,
+    Read(&'a FoldedPath<'a>),
     /// A file that only the shell knows.
     ReadUnknown,
-    Edit(&'a File<'a>),
+    Edit(&'a FoldedPath<'a>),
     EditUnknown,
-    Page(&'a Address),
+    Fetch(&'a WebAddress),
     /// An agent of this type.
     Agent(&'a str),
     /// What only rules on the tool's name speak of.
@@ -77,18 +77,23 @@ pub(crate) enum Part<'a> {
 
 /// Whether a simple command is a whole command line, so that its words say everything about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Company {
-    Alone,
+pub(crate) enum CommandScope {
+    WholeLine,
     /// Others may change its folder, or feed it.
-    Among,
+    PartOfLine,
 }
 
-impl Part<'_> {
+impl RequestPart<'_> {
     /// Whether it may change something on this machine.
-    pub(crate) fn changes(&self) -> bool {
+    pub(crate) fn may_change(&self) -> bool {
         match self {
-            Part::Command(..) | Part::Unread | Part::Edit(_) | Part::EditUnknown => true,
-            Part::Look(..) | Part::Read(_) | Part::ReadUnknown | Part::Page(_) | Part::Agent(_) | Part::Other => false,
+            RequestPart::Command(..) | RequestPart::Unparsed | RequestPart::Edit(_) | RequestPart::EditUnknown => true,
+            RequestPart::ReadOnlyCommand(..)
+            | RequestPart::Read(_)
+            | RequestPart::ReadUnknown
+            | RequestPart::Fetch(_)
+            | RequestPart::Agent(_)
+            | RequestPart::Other => false,
         }
     }
 }

@@ -6,7 +6,7 @@ use protocol::PermissionMode;
 
 /// Which tools an agent may call at all. The default permits every tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Role {
+pub struct AgentRole {
     /// The only tools it has; every tool when absent.
     pub tools: Option<BTreeSet<String>>,
     /// Tools it does not have, whatever else is said.
@@ -15,7 +15,7 @@ pub struct Role {
     pub mode: Option<PermissionMode>,
 }
 
-impl Role {
+impl AgentRole {
     /// Whether the agent has this tool.
     pub fn permits(&self, tool: &str) -> bool {
         !self.denied.contains(tool) && self.tools.as_ref().is_none_or(|tools| tools.contains(tool))

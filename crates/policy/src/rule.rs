@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use protocol::RuleEffect;
 
-use crate::pattern::{self, Match, Pattern, Place};
-use crate::request::Part;
+use crate::pattern::{self, PatternBase, RuleMatch, RulePattern};
+use crate::request::RequestPart;
 
 /// The longest rule, in bytes.
 const LONGEST: usize = 4096;
@@ -20,20 +20,20 @@ pub struct Rule {
     /// The rule, such as `shell(git *)`; a tool that others call `Bash` goes by our name.
     pub text: String,
     /// Where it came from.
-    pub source: Source,
-    pattern: Arc<Pattern>,
+    pub source: RuleSource,
+    pattern: Arc<RulePattern>,
 }
 
 /// How a rule is read: in doubt, what permits does not match and what forbids does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Strength {
+pub(crate) enum RulePolarity {
     Permits,
     Forbids,
 }
 
 /// Where a rule came from, strongest first. Of two that decide alike, the stronger one is named.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
+pub enum RuleSource {
     /// Bosun itself.
     BuiltIn,
     /// The file of whoever manages the machine.
@@ -64,7 +64,7 @@ pub struct RuleError {
 
 impl Rule {
     /// Reads a rule.
-    pub fn parse(effect: RuleEffect, text: &str, source: Source) -> Result<Rule, RuleError> {
+    pub fn parse(effect: RuleEffect, text: &str, source: RuleSource) -> Result<Rule, RuleError> {
         let text = text.trim();
         let (pattern, text) = read(text).map_err(|problem| {
             let text: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
@@ -81,15 +81,15 @@ impl Rule {
     }
 
     /// Whether it speaks of this part of a call.
-    pub(crate) fn matches(&self, tool: &str, part: &Part<'_>, place: &Place<'_>) -> Match {
+    pub(crate) fn matches(&self, tool: &str, part: &RequestPart<'_>, place: &PatternBase<'_>) -> RuleMatch {
         let strength = match self.effect {
-            RuleEffect::Allow => Strength::Permits,
-            RuleEffect::Ask | RuleEffect::Deny => Strength::Forbids,
+            RuleEffect::Allow => RulePolarity::Permits,
+            RuleEffect::Ask | RuleEffect::Deny => RulePolarity::Forbids,
         };
         self.pattern.matches(tool, part, place, strength)
     }
 
-    pub(crate) fn pattern(&self) -> &Pattern {
+    pub(crate) fn pattern(&self) -> &RulePattern {
         &self.pattern
     }
 }
@@ -102,7 +102,7 @@ impl PartialEq for Rule {
 
 impl Eq for Rule {}
 
-fn read(text: &str) -> Result<(Pattern, String), String> {
+fn read(text: &str) -> Result<(RulePattern, String), String> {
     if text.is_empty() {
         return Err("it is empty".into());
     }
@@ -149,20 +149,20 @@ fn is_balanced(inner: &str) -> bool {
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} ({})", self.effect.word(), self.text, self.source)
+        write!(f, "{} {} ({})", self.effect.as_str(), self.text, self.source)
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for RuleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::BuiltIn => f.write_str("built in"),
-            Source::Managed(path) => write!(f, "managed policy, {}", path.display()),
-            Source::Flag => f.write_str("the command line"),
-            Source::Session => f.write_str("granted while the session ran"),
-            Source::Local(path) => write!(f, "your settings for this project, {}", path.display()),
-            Source::Project(path) => write!(f, "the project's settings, {}", path.display()),
-            Source::User(path) => write!(f, "your settings, {}", path.display()),
+            RuleSource::BuiltIn => f.write_str("built in"),
+            RuleSource::Managed(path) => write!(f, "managed policy, {}", path.display()),
+            RuleSource::Flag => f.write_str("the command line"),
+            RuleSource::Session => f.write_str("granted while the session ran"),
+            RuleSource::Local(path) => write!(f, "your settings for this project, {}", path.display()),
+            RuleSource::Project(path) => write!(f, "the project's settings, {}", path.display()),
+            RuleSource::User(path) => write!(f, "your settings, {}", path.display()),
         }
     }
 }

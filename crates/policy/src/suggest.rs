@@ -4,21 +4,21 @@ use std::path::Path;
 
 use protocol::RuleEffect;
 
-use crate::pattern::{Match, bare, escaped, exact, interpreters, is_family, quoted};
-use crate::request::Part;
-use crate::shell::{Simple, Word};
-use crate::{Policy, Rule, Source};
+use crate::pattern::{RuleMatch, bare, escaped, exact, interpreters, is_family, quoted};
+use crate::request::RequestPart;
+use crate::shell::{ShellWord, SimpleCommand};
+use crate::{Policy, Rule, RuleSource};
 
 /// Programs whose first word says what they do.
 #[rustfmt::skip]
-const WITH_COMMANDS: [&str; 35] = [
+const HAVE_SUBCOMMANDS: [&str; 35] = [
     "apt", "apt-get", "aws", "az", "brew", "bun", "bundle", "cargo", "composer", "deno", "docker", "dotnet", "flutter",
     "gcloud", "gh", "git", "glab", "go", "gradle", "helm", "jj", "just", "kubectl", "make", "mise", "mix", "mvn", "npm",
     "pip", "pnpm", "podman", "poetry", "rustup", "terraform", "uv",
 ];
 
 /// Words after which the next one says what they do.
-const DEEPER: [(&str, &[&str]); 9] = [
+const NESTED_SUBCOMMANDS: [(&str, &[&str]); 9] = [
     ("npm", &["run", "run-script"]),
     ("pnpm", &["run"]),
     ("yarn", &["run"]),
@@ -31,34 +31,35 @@ const DEEPER: [(&str, &[&str]); 9] = [
 ];
 
 /// Programs that nobody should permit for ever with a keystroke.
-const NEVER: [&str; 12] = ["sudo", "doas", "su", "rm", "dd", "mkfs", "shred", "eval", "exec", "source", ".", "bosun"];
+const NEVER_SUGGESTED: [&str; 12] =
+    ["sudo", "doas", "su", "rm", "dd", "mkfs", "shred", "eval", "exec", "source", ".", "bosun"];
 
 /// A rule that would allow the part, if there is a good one. It is tried before it is offered.
-pub(crate) fn rule(policy: &Policy, tool: &str, part: &Part<'_>) -> Option<String> {
+pub(crate) fn suggest_rule(policy: &Policy, tool: &str, part: &RequestPart<'_>) -> Option<String> {
     let text = match part {
-        Part::Command(simple, _) | Part::Look(simple, _) => command(simple)?,
-        Part::Read(file) => format!("read({})", files(policy, file.path)?),
-        Part::Edit(file) => format!("edit({})", files(policy, file.path)?),
-        Part::Page(address) => format!("fetch({})", address.shown()),
-        Part::Agent(name) => format!("task({name})"),
+        RequestPart::Command(simple, _) | RequestPart::ReadOnlyCommand(simple, _) => command(simple)?,
+        RequestPart::Read(file) => format!("read({})", files(policy, file.path)?),
+        RequestPart::Edit(file) => format!("edit({})", files(policy, file.path)?),
+        RequestPart::Fetch(address) => format!("fetch({})", address.display()),
+        RequestPart::Agent(name) => format!("task({name})"),
         // Such a rule would allow tools of ours as well, which do something else.
-        Part::Other if is_family(tool) => return None,
-        Part::Other => tool.to_owned(),
-        Part::Unread | Part::ReadUnknown | Part::EditUnknown => return None,
+        RequestPart::Other if is_family(tool) => return None,
+        RequestPart::Other => tool.to_owned(),
+        RequestPart::Unparsed | RequestPart::ReadUnknown | RequestPart::EditUnknown => return None,
     };
-    let rule = Rule::parse(RuleEffect::Allow, &text, Source::Session).ok()?;
-    (rule.matches(tool, part, &policy.place()) >= Match::Certain).then_some(text)
+    let rule = Rule::parse(RuleEffect::Allow, &text, RuleSource::Session).ok()?;
+    (rule.matches(tool, part, &policy.pattern_base()) >= RuleMatch::Certain).then_some(text)
 }
 
-fn command(simple: &Simple) -> Option<String> {
+fn command(simple: &SimpleCommand) -> Option<String> {
     let program = simple.name.rsplit('/').next().unwrap_or(&simple.name);
     // `python3.12` is a python.
     let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if NEVER.contains(&program) || interpreters::runs_text(simple) {
+    if NEVER_SUGGESTED.contains(&program) || interpreters::runs_text(simple) {
         return None;
     }
     let words = exact(simple);
-    if !simple.tricks.is_empty() {
+    if !simple.risks.is_empty() {
         return Some(format!("shell({})", join(&words?)));
     }
     let args = known(&simple.args);
@@ -70,11 +71,12 @@ fn command(simple: &Simple) -> Option<String> {
 
 /// How many words after the program say what it does; none where only the whole command does.
 fn depth(program: &str, args: &[&str]) -> Option<usize> {
-    let deeper = DEEPER.iter().find(|(name, _)| *name == program).map_or(&[] as &[&str], |(_, words)| *words);
+    let deeper =
+        NESTED_SUBCOMMANDS.iter().find(|(name, _)| *name == program).map_or(&[] as &[&str], |(_, words)| *words);
     if let Some(first) = args.first().filter(|first| deeper.contains(first)) {
         return args.get(1).filter(|second| is_plain(second)).map(|_| 2).or((!first.starts_with('-')).then_some(1));
     }
-    if WITH_COMMANDS.contains(&program) || interpreters::is_interpreter(program) {
+    if HAVE_SUBCOMMANDS.contains(&program) || interpreters::is_interpreter(program) {
         return args.first().filter(|first| is_plain(first)).map(|_| 1);
     }
     Some(0)
@@ -85,12 +87,12 @@ fn is_plain(word: &str) -> bool {
 }
 
 /// The words up to the first that is not known.
-fn known(args: &[Word]) -> Vec<&str> {
+fn known(args: &[ShellWord]) -> Vec<&str> {
     let mut known = Vec::new();
     for word in args {
         match word {
-            Word::Known(text) => known.push(text.as_str()),
-            Word::Glob(_) | Word::Unknown(_) => break,
+            ShellWord::Known(text) => known.push(text.as_str()),
+            ShellWord::Glob(_) | ShellWord::Unknown(_) => break,
         }
     }
     known

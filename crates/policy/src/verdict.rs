@@ -10,7 +10,7 @@ pub struct Verdict {
     /// May it, may it not, or must a person say so.
     pub effect: RuleEffect,
     /// What decided.
-    pub ground: Ground,
+    pub basis: VerdictBasis,
     /// The part of the call that decided, as people read it: a command of a pipeline, a path, a host.
     pub part: String,
     /// A rule that would allow this part and its like; none where it is allowed, and where no rule may.
@@ -21,7 +21,7 @@ pub struct Verdict {
 
 /// What decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ground {
+pub enum VerdictBasis {
     /// A rule.
     Rule(Box<Rule>),
     /// A deny or ask rule that may be meant; only running the command would tell.
@@ -41,40 +41,40 @@ pub enum Ground {
     /// A machine that is not public, which no rule names.
     Private,
     /// The agent does not have the tool.
-    Role,
+    AgentRole,
     /// A hook wants a person to decide; the words say why.
     Hook(String),
 }
 
-impl Ground {
+impl VerdictBasis {
     /// Its kind in one word, for programs.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Ground::Rule(_) => "rule",
-            Ground::Possible(_) => "possible",
-            Ground::Mode(_) | Ground::Overruled(..) => "mode",
-            Ground::ReadOnly => "readOnly",
-            Ground::Outside => "outside",
-            Ground::Unclear(_) => "unclear",
-            Ground::Controls => "controls",
-            Ground::Private => "private",
-            Ground::Role => "role",
-            Ground::Hook(_) => "hook",
+            VerdictBasis::Rule(_) => "rule",
+            VerdictBasis::Possible(_) => "possible",
+            VerdictBasis::Mode(_) | VerdictBasis::Overruled(..) => "mode",
+            VerdictBasis::ReadOnly => "readOnly",
+            VerdictBasis::Outside => "outside",
+            VerdictBasis::Unclear(_) => "unclear",
+            VerdictBasis::Controls => "controls",
+            VerdictBasis::Private => "private",
+            VerdictBasis::AgentRole => "role",
+            VerdictBasis::Hook(_) => "hook",
         }
     }
 
     /// The rule that decided, if one did.
     pub fn rule(&self) -> Option<&Rule> {
         match self {
-            Ground::Rule(rule) | Ground::Possible(rule) | Ground::Overruled(rule, _) => Some(rule),
-            Ground::Mode(_)
-            | Ground::ReadOnly
-            | Ground::Outside
-            | Ground::Unclear(_)
-            | Ground::Controls
-            | Ground::Private
-            | Ground::Role
-            | Ground::Hook(_) => None,
+            VerdictBasis::Rule(rule) | VerdictBasis::Possible(rule) | VerdictBasis::Overruled(rule, _) => Some(rule),
+            VerdictBasis::Mode(_)
+            | VerdictBasis::ReadOnly
+            | VerdictBasis::Outside
+            | VerdictBasis::Unclear(_)
+            | VerdictBasis::Controls
+            | VerdictBasis::Private
+            | VerdictBasis::AgentRole
+            | VerdictBasis::Hook(_) => None,
         }
     }
 }
@@ -86,8 +86,8 @@ impl Verdict {
             return self.own_reason();
         }
         let all = || std::iter::once(self).chain(&self.others);
-        match &self.ground {
-            Ground::Mode(mode) if self.others.iter().all(|other| other.ground == self.ground) => {
+        match &self.basis {
+            VerdictBasis::Mode(mode) if self.others.iter().all(|other| other.basis == self.basis) => {
                 let parts: Vec<String> = all().map(|part| format!("`{}`", part.part)).collect();
                 format!("no permission rule matches {} (mode: {mode})", parts.join(", "))
             }
@@ -111,23 +111,23 @@ impl Verdict {
     /// Why this part alone is decided so.
     fn own_reason(&self) -> String {
         let part = &self.part;
-        match &self.ground {
-            Ground::Rule(rule) => format!("`{part}`: {rule}"),
-            Ground::Possible(rule) => format!("`{part}` may be what this is about: {rule}"),
-            Ground::Mode(mode) => format!("no permission rule matches `{part}` (mode: {mode})"),
-            Ground::Overruled(rule, mode) => {
+        match &self.basis {
+            VerdictBasis::Rule(rule) => format!("`{part}`: {rule}"),
+            VerdictBasis::Possible(rule) => format!("`{part}` may be what this is about: {rule}"),
+            VerdictBasis::Mode(mode) => format!("no permission rule matches `{part}` (mode: {mode})"),
+            VerdictBasis::Overruled(rule, mode) => {
                 format!("`{part}`: mode {mode} forbids it and overrules {rule}")
             }
-            Ground::ReadOnly => format!("`{part}` only reads, and stays in the workspace"),
-            Ground::Outside if self.effect == RuleEffect::Deny => format!("`{part}` is outside the workspace"),
-            Ground::Outside => format!("no permission rule matches `{part}`, which is outside the workspace"),
-            Ground::Unclear(why) => format!("`{part}`: {why}"),
-            Ground::Controls => format!("`{part}` reaches what controls Bosun itself, and no agent may"),
-            Ground::Private => {
+            VerdictBasis::ReadOnly => format!("`{part}` only reads, and stays in the workspace"),
+            VerdictBasis::Outside if self.effect == RuleEffect::Deny => format!("`{part}` is outside the workspace"),
+            VerdictBasis::Outside => format!("no permission rule matches `{part}`, which is outside the workspace"),
+            VerdictBasis::Unclear(why) => format!("`{part}`: {why}"),
+            VerdictBasis::Controls => format!("`{part}` reaches what controls Bosun itself, and no agent may"),
+            VerdictBasis::Private => {
                 format!("`{part}` is on this machine or its network, or is no public address, and no rule names it")
             }
-            Ground::Hook(why) => format!("a hook wants a person to decide about `{part}`: {why}"),
-            Ground::Role => format!("this agent does not have the tool `{part}`"),
+            VerdictBasis::Hook(why) => format!("a hook wants a person to decide about `{part}`: {why}"),
+            VerdictBasis::AgentRole => format!("this agent does not have the tool `{part}`"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Budget, Effort, HookSpec, Isolation, PermissionMode};
+use crate::{Budget, HookSpec, Isolation, PermissionMode, ReasoningEffort};
 
 /// An agent definition, whichever file format it came in. Every field is part of what the agent is, so the definition
 /// that an agent was started with is kept with its session.
@@ -23,13 +23,13 @@ pub struct AgentSpec {
     /// Tools it does not have, whatever else is said.
     pub denied: Vec<String>,
     /// Which agents it may start.
-    pub spawns: Spawns,
+    pub spawns: SpawnPolicy,
     /// Models it is to be run with, the first that is available; the session's when empty.
     pub models: Vec<String>,
     /// Which model it would like when neither a call nor its file names one.
-    pub taste: Taste,
+    pub model_preference: ModelPreference,
     /// How hard its model should think.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// Most turns of one activation.
     pub max_turns: Option<u32>,
     /// A mode that narrows the session's for this agent.
@@ -50,15 +50,15 @@ pub struct AgentSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// What it asks for and this version cannot do; starting it is refused with these words.
-    pub unserved: Vec<String>,
+    pub unsupported: Vec<String>,
     /// Where it was written.
-    pub source: Source,
+    pub source: DefinitionSource,
 }
 
 impl AgentSpec {
     /// A name in the one form that names of agents are kept and compared in: small letters, with dashes for blanks,
     /// underscores and dots.
-    pub fn plain_name(written: &str) -> String {
+    pub fn normalize_name(written: &str) -> String {
         let plain = |c: char| match c {
             ' ' | '_' | '.' => '-',
             other => other.to_ascii_lowercase(),
@@ -71,7 +71,7 @@ impl AgentSpec {
 /// Which agents an agent may start. The depth and the number are the session's to limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Spawns {
+pub enum SpawnPolicy {
     /// None.
     #[default]
     Nobody,
@@ -81,13 +81,13 @@ pub enum Spawns {
     Only(Vec<String>),
 }
 
-impl Spawns {
+impl SpawnPolicy {
     /// Whether an agent of this name may be started.
-    pub fn permit(&self, name: &str) -> bool {
+    pub fn permits(&self, name: &str) -> bool {
         match self {
-            Spawns::Nobody => false,
-            Spawns::Anybody => true,
-            Spawns::Only(names) => names.iter().any(|known| known == name),
+            SpawnPolicy::Nobody => false,
+            SpawnPolicy::Anybody => true,
+            SpawnPolicy::Only(names) => names.iter().any(|known| known == name),
         }
     }
 }
@@ -95,7 +95,7 @@ impl Spawns {
 /// Which model an agent would like best when nobody names one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Taste {
+pub enum ModelPreference {
     /// The session's.
     #[default]
     Same,
@@ -108,7 +108,7 @@ pub enum Taste {
 /// Where a definition was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Source {
+pub enum DefinitionSource {
     /// Inside the program.
     #[default]
     BuiltIn,
@@ -138,14 +138,14 @@ pub enum Source {
     },
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for DefinitionSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::BuiltIn => f.write_str("built in"),
-            Source::User { path } | Source::Project { path } => f.write_str(path),
-            Source::Plugin { plugin, path } => write!(f, "{path} of the plugin {plugin}"),
-            Source::Flag => f.write_str("the command line"),
-            Source::Remote { url } => f.write_str(url),
+            DefinitionSource::BuiltIn => f.write_str("built in"),
+            DefinitionSource::User { path } | DefinitionSource::Project { path } => f.write_str(path),
+            DefinitionSource::Plugin { plugin, path } => write!(f, "{path} of the plugin {plugin}"),
+            DefinitionSource::Flag => f.write_str("the command line"),
+            DefinitionSource::Remote { url } => f.write_str(url),
         }
     }
 }
@@ -178,5 +178,5 @@ pub struct SkillSpec {
     /// Tools that it says it needs, in its own words; they allow nothing.
     pub allowed_tools: Vec<String>,
     /// Where it was written.
-    pub source: Source,
+    pub source: DefinitionSource,
 }

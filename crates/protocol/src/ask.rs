@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::{At, CallId, PlanAction};
+use crate::{CallId, PlanAction, Timestamp};
 
 /// The name of an ask: a digest of its session, task and exact call, so that a decision can cover no other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -35,15 +35,15 @@ pub struct Ask {
     /// The call that waits.
     pub call: CallId,
     /// What is asked.
-    pub subject: Subject,
+    pub subject: AskSubject,
     /// When it is decided by default; never when absent.
-    pub until_at: Option<At>,
+    pub until_at: Option<Timestamp>,
 }
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Subject {
+pub enum AskSubject {
     /// Whether the call may run.
     Permission {
         /// The tool.
@@ -74,24 +74,24 @@ pub enum Subject {
         /// What the model would choose.
         recommended: PlanAction,
         /// What is chosen when nobody decides in time.
-        otherwise: PlanAction,
+        default_action: PlanAction,
     },
 }
 
-impl Subject {
+impl AskSubject {
     /// Whether the call that asks has begun: one that asks for permission has not.
-    pub fn is_begun(&self) -> bool {
+    pub fn has_call_started(&self) -> bool {
         match self {
-            Subject::Permission { .. } => false,
-            Subject::Question { .. } | Subject::Plan { .. } => true,
+            AskSubject::Permission { .. } => false,
+            AskSubject::Question { .. } | AskSubject::Plan { .. } => true,
         }
     }
 
     /// What is decided when nobody decides in time.
-    pub fn by_default(&self) -> Decision {
+    pub fn default_decision(&self) -> AskDecision {
         match self {
-            Subject::Permission { .. } | Subject::Question { .. } => Decision::Deny { words: String::new() },
-            Subject::Plan { otherwise, .. } => Decision::Proceed { action: *otherwise },
+            AskSubject::Permission { .. } | AskSubject::Question { .. } => AskDecision::Deny { message: String::new() },
+            AskSubject::Plan { default_action: otherwise, .. } => AskDecision::Proceed { action: *otherwise },
         }
     }
 }
@@ -99,7 +99,7 @@ impl Subject {
 /// What was decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Decision {
+pub enum AskDecision {
     /// The call may run.
     Allow {
         /// Rules that the session follows from now on.
@@ -113,7 +113,7 @@ pub enum Decision {
     Deny {
         /// What the model should know; may be empty.
         #[serde(default)]
-        words: String,
+        message: String,
     },
     /// The answer to a question.
     Reply {
@@ -129,9 +129,9 @@ pub enum Decision {
 
 /// Reads a list of texts, of which older files hold one or none.
 fn one_or_several<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
-    struct Several;
+    struct OneOrMoreVisitor;
 
-    impl<'de> Visitor<'de> for Several {
+    impl<'de> Visitor<'de> for OneOrMoreVisitor {
         type Value = Vec<String>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,7 +155,7 @@ fn one_or_several<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D
         }
     }
 
-    reader.deserialize_any(Several)
+    reader.deserialize_any(OneOrMoreVisitor)
 }
 
 /// Who decided.
@@ -168,29 +168,29 @@ pub enum DecidedBy {
     Deadline,
 }
 
-impl Decision {
+impl AskDecision {
     /// Whether it can be the decision on such a subject.
-    pub fn fits(&self, subject: &Subject) -> bool {
+    pub fn fits(&self, subject: &AskSubject) -> bool {
         match (self, subject) {
-            (Decision::Deny { .. }, _)
-            | (Decision::Allow { .. }, Subject::Permission { .. })
-            | (Decision::Reply { .. }, Subject::Question { .. }) => true,
-            (Decision::Proceed { action }, Subject::Plan { actions, otherwise, .. }) => {
+            (AskDecision::Deny { .. }, _)
+            | (AskDecision::Allow { .. }, AskSubject::Permission { .. })
+            | (AskDecision::Reply { .. }, AskSubject::Question { .. }) => true,
+            (AskDecision::Proceed { action }, AskSubject::Plan { actions, default_action: otherwise, .. }) => {
                 actions.contains(action) || action == otherwise
             }
-            (Decision::Allow { .. }, Subject::Question { .. } | Subject::Plan { .. })
-            | (Decision::Reply { .. }, Subject::Permission { .. } | Subject::Plan { .. })
-            | (Decision::Proceed { .. }, Subject::Permission { .. } | Subject::Question { .. }) => false,
+            (AskDecision::Allow { .. }, AskSubject::Question { .. } | AskSubject::Plan { .. })
+            | (AskDecision::Reply { .. }, AskSubject::Permission { .. } | AskSubject::Plan { .. })
+            | (AskDecision::Proceed { .. }, AskSubject::Permission { .. } | AskSubject::Question { .. }) => false,
         }
     }
 
     /// The decision in one word.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Decision::Allow { .. } => "allowed",
-            Decision::Deny { .. } => "denied",
-            Decision::Reply { .. } => "answered",
-            Decision::Proceed { .. } => "approved",
+            AskDecision::Allow { .. } => "allowed",
+            AskDecision::Deny { .. } => "denied",
+            AskDecision::Reply { .. } => "answered",
+            AskDecision::Proceed { .. } => "approved",
         }
     }
 }

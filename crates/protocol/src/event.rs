@@ -7,20 +7,21 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, AutopilotStop, Block, Blocked, Body, Brought, Budget,
-    CallId, Cancel, CancelBy, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Errand, ErrandId, Evidence,
-    Fence, FleetEnd, FleetTerms, Holder, Item, ListName, MailId, ModelUse, Origin, Outcome, ParkReason, PermissionMode,
-    Price, Quoted, RuleText, SessionId, SessionMode, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage, WaitMode,
-    WrapUp,
+    Activation, AgentSpec, Ask, AskDecision, AskId, Attempt, AutopilotStop, BlockReason, Budget, CallId, CancelBy,
+    CancelMode, ContentBlock, Cost, DecidedBy, DefinitionId, Evidence, ExternalTask, ExternalTaskId, Fence,
+    FleetConfig, FleetEnd, ListItem, ListName, MailBody, MailDelivery, MailId, ModelUse, ParkReason, PermissionMode,
+    Price, Principal, QuotedTokens, ReasoningEffort, ReusedResult, RuleText, SessionId, SessionMode, StopBlocker,
+    StopReason, TaskId, TaskOutcome, TaskSpec, Timestamp, Todo, TodoId, ToolResult, Turn, Usage, WaitMode,
+    WrapUpReason,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// The task it is about; the root for what concerns the session.
     pub task: TaskId,
     /// When it was decided.
-    pub at: At,
+    pub at: Timestamp,
     /// What happened.
     pub event: Event,
 }
@@ -35,7 +36,7 @@ pub struct Envelope {
     /// The session.
     pub session: SessionId,
     /// The task, moment and event.
-    pub entry: Entry,
+    pub entry: LogEntry,
 }
 
 impl Envelope {
@@ -74,7 +75,7 @@ impl JsonSchema for Envelope {
                 "seq": { "type": "integer", "description": "Its place in the session's log, from 1, without gaps." },
                 "session": generator.subschema_for::<SessionId>(),
                 "task": generator.subschema_for::<TaskId>(),
-                "at": generator.subschema_for::<At>(),
+                "at": generator.subschema_for::<Timestamp>(),
             },
             "required": ["v", "seq", "session", "task", "at", "type"],
             "allOf": [generator.subschema_for::<Event>()],
@@ -85,17 +86,17 @@ impl JsonSchema for Envelope {
 impl<'de> Deserialize<'de> for Envelope {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        struct Head {
+        struct EnvelopeHeader {
             v: u32,
             seq: u64,
             session: SessionId,
             task: TaskId,
-            at: At,
+            at: Timestamp,
         }
         let fields = serde_json::Value::deserialize(from)?;
-        let head = Head::deserialize(&fields).map_err(serde::de::Error::custom)?;
+        let head = EnvelopeHeader::deserialize(&fields).map_err(serde::de::Error::custom)?;
         let event = Event::deserialize(fields).map_err(serde::de::Error::custom)?;
-        let entry = Entry { task: head.task, at: head.at, event };
+        let entry = LogEntry { task: head.task, at: head.at, event };
         Ok(Envelope { v: head.v, seq: head.seq, session: head.session, entry })
     }
 }
@@ -105,13 +106,13 @@ impl<'de> Deserialize<'de> for Envelope {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
     /// The session began.
-    SessionOpened(Terms),
+    SessionOpened(SessionConfig),
     /// A process took the session over; everything that ran under an older fence is interrupted.
     SessionAdopted {
         /// The new owner's number.
         fence: Fence,
         /// How it runs the session.
-        terms: Terms,
+        config: SessionConfig,
     },
     /// The session began as a copy of another.
     SessionForked {
@@ -144,14 +145,14 @@ pub enum Event {
     },
 
     /// A client began work of its own, or said something of it.
-    ErrandChanged {
+    ExternalTaskChanged {
         /// The work as it stands.
-        errand: Box<Errand>,
+        external_task: Box<ExternalTask>,
     },
-    /// Nobody has use for an ended errand's record any more.
-    ErrandForgotten {
-        /// The errand.
-        id: ErrandId,
+    /// Nobody has use for an ended external task's record any more.
+    ExternalTaskForgotten {
+        /// The external task.
+        id: ExternalTaskId,
     },
 
     /// A task was made; it is queued.
@@ -162,7 +163,7 @@ pub enum Event {
     TaskParked {
         /// When it resumes by itself; absent when only a person can change that.
         #[serde(default)]
-        until_at: Option<At>,
+        until_at: Option<Timestamp>,
         /// What it waits for.
         #[serde(default)]
         why: ParkReason,
@@ -178,24 +179,24 @@ pub enum Event {
         /// Who.
         by: CancelBy,
         /// How firmly.
-        how: Cancel,
+        how: CancelMode,
         /// When a task that may still take a last turn is stopped at once.
         #[serde(default)]
-        until_at: Option<At>,
+        until_at: Option<Timestamp>,
     },
     /// The running task has shown no sign of life for a while.
     TaskStalled {
         /// Since when.
-        since_at: At,
+        since_at: Timestamp,
     },
     /// The task shows signs of life again.
-    TaskStirred,
+    TaskUnstalled,
     /// A person has no use for the ended task's record any more; views leave it out.
     TaskForgotten,
     /// The task ended for good.
     TaskFinished {
         /// How.
-        outcome: Outcome,
+        outcome: TaskOutcome,
     },
 
     /// An activation, or a new attempt at it, began to run.
@@ -206,21 +207,21 @@ pub enum Event {
         attempt: Attempt,
     },
     /// The hooks on an activation's start have run. What they said comes before its first turn.
-    ActivationGreeted {
+    StartHooksRan {
         /// Which activation.
         activation: Activation,
         /// What they said.
         context: Vec<String>,
     },
     /// The hooks on an activation's stop have run for the last time.
-    ActivationParted {
+    StopHooksRan {
         /// Which activation.
         activation: Activation,
     },
     /// The activation would have ended, and goes on.
-    StopHeld {
+    StopBlocked {
         /// Who held it.
-        by: Holder,
+        by: StopBlocker,
         /// What it is told.
         reason: String,
     },
@@ -229,7 +230,7 @@ pub enum Event {
         /// Which activation.
         activation: Activation,
         /// How.
-        outcome: Outcome,
+        outcome: TaskOutcome,
         /// The final or partial text.
         text: String,
     },
@@ -239,11 +240,11 @@ pub enum Event {
         /// The mail.
         mail: MailId,
         /// Who wrote it.
-        from: Origin,
+        from: Principal,
         /// When it may be read.
-        delivery: Delivery,
+        delivery: MailDelivery,
         /// What it says.
-        body: Body,
+        body: MailBody,
     },
     /// Mail joined the task's conversation, in this order.
     MailDelivered {
@@ -272,10 +273,10 @@ pub enum Event {
         max_output: Option<u32>,
         /// The tokens that were set aside for.
         #[serde(default)]
-        quoted: Quoted,
+        quoted: QuotedTokens,
     },
     /// The answer is longer than was set aside for, and more was.
-    TurnGrew {
+    TurnReservationRaised {
         /// Which turn.
         turn: Turn,
         /// What is set aside for it now.
@@ -290,7 +291,7 @@ pub enum Event {
         /// Which turn.
         turn: Turn,
         /// What it said.
-        content: Vec<Block>,
+        content: Vec<ContentBlock>,
         /// Why it stopped.
         stop: StopReason,
         /// What it used.
@@ -312,7 +313,7 @@ pub enum Event {
         cost: Cost,
         /// The next try, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        retry: Option<Retry>,
+        retry: Option<RetryPlan>,
     },
 
     /// Hooks changed what a call is run with, before it was judged.
@@ -342,7 +343,7 @@ pub enum Event {
     /// The activation has one last turn, without tools.
     WrapUpBegan {
         /// Why.
-        why: WrapUp,
+        why: WrapUpReason,
     },
     /// The model is no longer told everything of the conversation's beginning; the log still has it.
     Compacted(Compaction),
@@ -357,7 +358,7 @@ pub enum Event {
         /// The call.
         call: CallId,
         /// The answer.
-        answer: Answer,
+        answer: ToolResult,
         /// What it left behind.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         evidence: Vec<Evidence>,
@@ -377,7 +378,7 @@ pub enum Event {
         /// Which of them must end.
         mode: WaitMode,
         /// When the wait gives up.
-        until_at: Option<At>,
+        until_at: Option<Timestamp>,
     },
     /// A tool call's wait is over.
     WaitEnded {
@@ -388,7 +389,7 @@ pub enum Event {
     },
 
     /// A tool call waits for a person's decision; the task's slot is free meanwhile.
-    Asked(Ask),
+    AskOpened(Ask),
     /// What a tool call waited for is decided.
     AskDecided {
         /// The ask.
@@ -396,7 +397,7 @@ pub enum Event {
         /// The call that waited.
         call: CallId,
         /// What was decided.
-        decision: Decision,
+        decision: AskDecision,
         /// Who decided it.
         by: DecidedBy,
     },
@@ -404,7 +405,7 @@ pub enum Event {
     /// Rows of the `todos` table were made, changed or removed, whoever did it.
     TodosChanged {
         /// Who changed them.
-        by: Origin,
+        by: Principal,
         /// The rows as they are now.
         changed: Vec<Todo>,
         /// Rows that are no longer there.
@@ -415,7 +416,7 @@ pub enum Event {
         upto: u64,
     },
     /// The runtime begins to work through the todos.
-    FleetBegan(FleetTerms),
+    FleetBegan(FleetConfig),
     /// The task holds this todo.
     TodoClaimed {
         /// The todo.
@@ -441,17 +442,17 @@ pub enum Event {
         fence: Option<u64>,
         /// What it brought when an earlier run did it, if that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        brought: Option<Brought>,
+        reused: Option<ReusedResult>,
     },
     /// The todo cannot be done as things are.
     TodoBlocked {
         /// The todo.
         todo: TodoId,
         /// Why.
-        why: Blocked,
+        why: BlockReason,
     },
     /// What blocked the todo no longer does.
-    TodoFreed {
+    TodoUnblocked {
         /// The todo.
         todo: TodoId,
     },
@@ -462,7 +463,7 @@ pub enum Event {
     },
 
     /// The task works in a checkout of its own, which was looked at.
-    WorkPlaced {
+    WorkCheckedOut {
         /// Where it is.
         path: String,
         /// The commit it began with.
@@ -489,26 +490,26 @@ pub enum Event {
         /// The list.
         list: ListName,
         /// The item as it is now.
-        item: Box<Item>,
+        item: Box<ListItem>,
     },
     /// The session goes on in another mode.
     ModeChanged {
         /// The mode.
         mode: SessionMode,
         /// Who changed it.
-        by: Origin,
+        by: Principal,
     },
     /// The session goes on with another model: its own agent, and every agent that wants no other.
     ModelChanged {
         /// The model, as `--model` takes it.
         model: String,
         /// Who changed it.
-        by: Origin,
+        by: Principal,
     },
     /// Results that came to a task at rest wait for more of them until then, and are read together.
     WakeDelayed {
         /// When the task wakes at the latest.
-        until_at: At,
+        until_at: Timestamp,
     },
     /// The root, on autopilot, was told to go on.
     AutopilotContinued {
@@ -561,17 +562,17 @@ pub struct Compaction {
 pub enum CompactionCause {
     /// Its context window is nearly full.
     #[default]
-    Full,
+    ContextFull,
     /// Somebody asked for it.
-    Asked,
+    Requested,
 }
 
 impl CompactionCause {
     /// What hooks know it as.
     pub fn trigger(self) -> &'static str {
         match self {
-            CompactionCause::Full => "auto",
-            CompactionCause::Asked => "manual",
+            CompactionCause::ContextFull => "auto",
+            CompactionCause::Requested => "manual",
         }
     }
 }
@@ -579,7 +580,7 @@ impl CompactionCause {
 /// How a session is run. A process that goes on with it takes over what it is not told otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Terms {
+pub struct SessionConfig {
     /// The folder it works in.
     pub cwd: String,
     /// The model that is asked, as `--model` takes it.
@@ -603,13 +604,13 @@ pub struct Terms {
     pub root_turns: Option<u32>,
     /// How many agents there may be.
     #[serde(default)]
-    pub limits: TermLimits,
+    pub limits: AgentLimits,
     /// What the root and everything below it may spend.
     #[serde(default)]
     pub budget: Budget,
     /// How hard the model should think; as its provider likes when absent.
     #[serde(default)]
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// The list that its agents share.
     #[serde(default)]
     pub list: ListName,
@@ -620,7 +621,7 @@ pub struct Terms {
 /// How many agents a session may have. The limits stay when another process resumes the session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TermLimits {
+pub struct AgentLimits {
     /// Agents that may run at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<u32>,
@@ -660,7 +661,7 @@ pub enum ModelFault {
     /// A quota is used up until a known moment.
     QuotaUntil {
         /// When it resets.
-        until_at: At,
+        until_at: Timestamp,
     },
     /// The key is wrong or was taken back.
     Auth,
@@ -677,7 +678,7 @@ pub enum ModelFault {
 /// The next try after a model call that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Retry {
+pub struct RetryPlan {
     /// The number of that try, from 2.
     pub attempt: u32,
     /// How many tries there are at most.
@@ -703,13 +704,13 @@ mod tests {
     use super::*;
 
     fn envelope(event: Event) -> Envelope {
-        let entry = Entry { task: TaskId::new(uuid::Uuid::nil()), at: At(7), event };
+        let entry = LogEntry { task: TaskId::new(uuid::Uuid::nil()), at: Timestamp(7), event };
         Envelope { v: 1, seq: 3, session: SessionId::new(uuid::Uuid::nil()), entry }
     }
 
     #[test]
     fn an_envelope_is_flat_and_reads_itself_back() {
-        let sent = envelope(Event::TaskParked { until_at: Some(At(9)), why: ParkReason::Quota });
+        let sent = envelope(Event::TaskParked { until_at: Some(Timestamp(9)), why: ParkReason::Quota });
         let json = serde_json::to_value(&sent).unwrap();
         assert_eq!(json["type"], "taskParked");
         assert_eq!(json["untilAt"], 9);

@@ -7,44 +7,49 @@ mod agent;
 pub mod api;
 mod ask;
 mod clip;
-mod errand;
 mod event;
-mod front;
+mod external_task;
+mod front_matter;
 mod hook;
 mod id;
 mod list;
 mod mail;
 mod message;
 mod mode;
-mod name;
 mod price;
 mod rule;
 mod slash;
 mod task;
-mod time;
+mod task_lookup;
+mod timestamp;
 mod todo;
 mod usage;
 
-pub use agent::{AgentSpec, DefinitionId, SkillSpec, Source, Spawns, Taste};
-pub use ask::{Ask, AskId, DecidedBy, Decision, Subject};
+pub use agent::{AgentSpec, DefinitionId, DefinitionSource, ModelPreference, SkillSpec, SpawnPolicy};
+pub use ask::{Ask, AskDecision, AskId, AskSubject, DecidedBy};
 pub use clip::{Clip, clip_middle};
-pub use errand::{Errand, ErrandEnd, ErrandId, ErrandState, ErrandWord};
-pub use event::{Compaction, CompactionCause, Entry, Envelope, Event, ModelFault, Retry, TermLimits, Terms, WaitEnd};
-pub use front::Front;
+pub use event::{
+    AgentLimits, Compaction, CompactionCause, Envelope, Event, LogEntry, ModelFault, RetryPlan, SessionConfig, WaitEnd,
+};
+pub use external_task::{ExternalTask, ExternalTaskEnd, ExternalTaskId, ExternalTaskProgress, ExternalTaskState};
+pub use front_matter::FrontMatter;
 pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookProgram, HookSpec};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
-pub use list::{Item, ItemId, ItemStatus, ListName, ListNameError, item_circle};
-pub use mail::{Body, Delivery, Origin};
-pub use message::{Answer, AnswerStatus, Block, Call, CallId, Effort, Image, StopReason};
-pub use mode::{AutopilotStop, Completion, FLEET_DEPLOYED, PlanAction, SessionMode};
-pub use name::{Called, Unclear, find_task};
-pub use price::{Price, Quote, Quoted};
+pub use list::{ItemId, ItemStatus, ListItem, ListName, ListNameError, format_item_cycle};
+pub use mail::{MailBody, MailDelivery, Principal};
+pub use message::{
+    CallId, ContentBlock, Image, ReasoningEffort, StopReason, ToolCallRequest, ToolResult, ToolResultStatus,
+};
+pub use mode::{AutopilotStop, FLEET_DEPLOYED, ObjectiveReport, PlanAction, SessionMode};
+pub use price::{Price, QuotedTokens, TurnQuote};
 pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use slash::SlashSpec;
 pub use task::{
-    Activation, Attempt, Cancel, CancelBy, Evidence, Expects, FailKind, Holder, Isolation, Kind, Limit, Mode, ModelUse,
-    Outcome, OuterState, ParkReason, Rest, Run, TaskSpec, TaskState, WaitMode, WrapUp,
+    Activation, Attempt, CancelBy, CancelMode, CompletionPolicy, Evidence, Expectations, FailKind, Isolation,
+    LimitKind, ModelUse, ParkReason, RunId, StopBlocker, TaskMode, TaskOutcome, TaskSpec, TaskState, TaskStatus,
+    TaskType, WaitMode, WrapUpReason,
 };
-pub use time::At;
-pub use todo::{Blocked, Brought, FleetEnd, FleetTerms, Todo, TodoId, TodoStatus, circle};
+pub use task_lookup::{NamedTask, TaskLookupError, find_task};
+pub use timestamp::Timestamp;
+pub use todo::{BlockReason, FleetConfig, FleetEnd, ReusedResult, Todo, TodoId, TodoStatus, format_cycle};
 pub use usage::{Budget, Cost, Usage};

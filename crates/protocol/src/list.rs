@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{At, TaskId};
+use crate::{TaskId, Timestamp};
 
 /// Most bytes of a team's name.
 const NAME_MAX: usize = 64;
@@ -149,7 +149,7 @@ impl ItemStatus {
         [ItemStatus::Pending, ItemStatus::InProgress, ItemStatus::Completed, ItemStatus::Deleted];
 
     /// The status in a word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             ItemStatus::Pending => "pending",
             ItemStatus::InProgress => "in_progress",
@@ -159,8 +159,8 @@ impl ItemStatus {
     }
 
     /// The status of this word.
-    pub fn named(word: &str) -> Option<ItemStatus> {
-        ItemStatus::ALL.into_iter().find(|status| status.word() == word)
+    pub fn from_name(word: &str) -> Option<ItemStatus> {
+        ItemStatus::ALL.into_iter().find(|status| status.as_str() == word)
     }
 
     /// Whether it keeps what waits for it from being done.
@@ -175,7 +175,7 @@ impl ItemStatus {
 /// An item of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Item {
+pub struct ListItem {
     /// Its id.
     pub id: ItemId,
     /// What is to be done, in one line.
@@ -209,16 +209,16 @@ pub struct Item {
     #[serde(default)]
     pub author: String,
     /// When it was made.
-    pub created_at: At,
+    pub created_at: Timestamp,
     /// When it was last written.
-    pub updated_at: At,
+    pub updated_at: Timestamp,
     /// Whether it is put away.
     #[serde(default)]
     pub archived: bool,
 }
 
 /// Items of a circle in words, from one of them back to it.
-pub fn item_circle(path: &[ItemId]) -> String {
+pub fn format_item_cycle(path: &[ItemId]) -> String {
     let ids: Vec<String> = path.iter().chain(path.first()).map(ToString::to_string).collect();
     ids.join(" → ")
 }
@@ -248,8 +248,8 @@ mod tests {
     #[test]
     fn a_status_has_one_word_everywhere() {
         for status in ItemStatus::ALL {
-            assert_eq!(serde_json::to_value(status).unwrap(), status.word());
-            assert_eq!(ItemStatus::named(status.word()), Some(status));
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
+            assert_eq!(ItemStatus::from_name(status.as_str()), Some(status));
         }
     }
 }

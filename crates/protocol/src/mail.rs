@@ -8,7 +8,7 @@ use crate::{Activation, Image, TaskId};
 /// Who wrote a piece of mail. Only `User` speaks with the user's authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub enum Origin {
+pub enum Principal {
     /// A person, or a program that acts for one.
     User,
     /// Another task of the session.
@@ -23,7 +23,7 @@ pub enum Origin {
 /// When a piece of mail may join its reader's conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Delivery {
+pub enum MailDelivery {
     /// At the next safe boundary, between two turns; wakes an idle reader.
     Steer,
     /// When the reader's activation would end; wakes an idle reader.
@@ -35,7 +35,7 @@ pub enum Delivery {
 /// What a piece of mail says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub enum Body {
+pub enum MailBody {
     /// Words, and pictures to look at.
     Text {
         /// The words.
@@ -56,17 +56,17 @@ pub enum Body {
     },
 }
 
-impl Body {
+impl MailBody {
     /// Words alone.
-    pub fn text(text: impl Into<String>) -> Body {
-        Body::Text { text: text.into(), images: Vec::new(), display: None }
+    pub fn text(text: impl Into<String>) -> MailBody {
+        MailBody::Text { text: text.into(), images: Vec::new(), display: None }
     }
 
     /// What people are shown of its words; nothing if it has none.
-    pub fn shown(&self) -> Option<&str> {
+    pub fn display_text(&self) -> Option<&str> {
         match self {
-            Body::Text { text, display, .. } => Some(display.as_deref().unwrap_or(text)),
-            Body::Result { .. } => None,
+            MailBody::Text { text, display, .. } => Some(display.as_deref().unwrap_or(text)),
+            MailBody::Result { .. } => None,
         }
     }
 }

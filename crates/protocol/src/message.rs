@@ -25,7 +25,7 @@ impl fmt::Debug for CallId {
 /// One piece of what a model said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub enum Block {
+pub enum ContentBlock {
     /// Words for the reader.
     Text {
         /// The words.
@@ -37,7 +37,7 @@ pub enum Block {
         text: String,
     },
     /// A tool call.
-    Call(Call),
+    Call(ToolCallRequest),
     /// Something its provider must get back byte for byte.
     Opaque {
         /// Which wire it belongs to.
@@ -50,7 +50,7 @@ pub enum Block {
 /// A model's request to run a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Call {
+pub struct ToolCallRequest {
     /// The model's id for it, unique within its task.
     pub id: CallId,
     /// The tool's name.
@@ -71,13 +71,13 @@ pub struct Image {
 
 impl Image {
     /// Most bytes of one picture: what every provider takes.
-    pub const LARGEST: usize = 5_000_000;
+    pub const MAX_BYTES: usize = 5_000_000;
 
     /// Most pictures of one message.
-    pub const MOST: usize = 10;
+    pub const MAX_PER_MESSAGE: usize = 10;
 
     /// What a picture is, by how it begins; its name may lie. None for what is no picture that models take.
-    pub fn media_of(bytes: &[u8]) -> Option<&'static str> {
+    pub fn detect_media_type(bytes: &[u8]) -> Option<&'static str> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some("image/png"),
             [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
@@ -97,7 +97,7 @@ impl fmt::Debug for Image {
 /// How hard a model should think before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Effort {
+pub enum ReasoningEffort {
     /// As little as it can.
     Low,
     /// Somewhat.
@@ -123,9 +123,9 @@ pub enum StopReason {
 /// The one answer to a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer {
+pub struct ToolResult {
     /// How the call went.
-    pub status: AnswerStatus,
+    pub status: ToolResultStatus,
     /// What the model is told, already clipped.
     pub text: String,
 }
@@ -133,7 +133,7 @@ pub struct Answer {
 /// How a tool call went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum AnswerStatus {
+pub enum ToolResultStatus {
     /// It ran.
     Done,
     /// It could not run as asked; the text says what to do instead.
@@ -148,28 +148,28 @@ pub enum AnswerStatus {
     Cancelled,
 }
 
-impl AnswerStatus {
+impl ToolResultStatus {
     /// The status in one word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            AnswerStatus::Done => "done",
-            AnswerStatus::Refused => "refused",
-            AnswerStatus::Denied => "denied",
-            AnswerStatus::Broken => "broken",
-            AnswerStatus::Interrupted => "interrupted",
-            AnswerStatus::Cancelled => "cancelled",
+            ToolResultStatus::Done => "done",
+            ToolResultStatus::Refused => "refused",
+            ToolResultStatus::Denied => "denied",
+            ToolResultStatus::Broken => "broken",
+            ToolResultStatus::Interrupted => "interrupted",
+            ToolResultStatus::Cancelled => "cancelled",
         }
     }
 
     /// Whether the model should read the answer as an error.
     pub fn is_error(self) -> bool {
         match self {
-            AnswerStatus::Done => false,
-            AnswerStatus::Refused
-            | AnswerStatus::Denied
-            | AnswerStatus::Broken
-            | AnswerStatus::Interrupted
-            | AnswerStatus::Cancelled => true,
+            ToolResultStatus::Done => false,
+            ToolResultStatus::Refused
+            | ToolResultStatus::Denied
+            | ToolResultStatus::Broken
+            | ToolResultStatus::Interrupted
+            | ToolResultStatus::Cancelled => true,
         }
     }
 }
@@ -186,8 +186,8 @@ mod tests {
             (b"GIF89a", "image/gif"),
             (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
         ];
-        assert!(known.iter().all(|(bytes, kind)| Image::media_of(bytes) == Some(*kind)));
+        assert!(known.iter().all(|(bytes, kind)| Image::detect_media_type(bytes) == Some(*kind)));
         let others: [&[u8]; 4] = [b"", b"<svg>", b"RIFF\0\0\0\0WAVE", b"\x89PNG"];
-        assert!(others.iter().all(|bytes| Image::media_of(bytes).is_none()));
+        assert!(others.iter().all(|bytes| Image::detect_media_type(bytes).is_none()));
     }
 }

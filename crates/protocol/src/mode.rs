@@ -25,7 +25,7 @@ impl SessionMode {
     pub const ALL: [SessionMode; 3] = [SessionMode::Interactive, SessionMode::Plan, SessionMode::Autopilot];
 
     /// The mode in one word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             SessionMode::Interactive => "interactive",
             SessionMode::Plan => "plan",
@@ -34,14 +34,14 @@ impl SessionMode {
     }
 
     /// The mode that a word names.
-    pub fn named(word: &str) -> Option<SessionMode> {
-        SessionMode::ALL.into_iter().find(|mode| mode.word() == word)
+    pub fn from_name(word: &str) -> Option<SessionMode> {
+        SessionMode::ALL.into_iter().find(|mode| mode.as_str() == word)
     }
 }
 
 impl fmt::Display for SessionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
@@ -68,7 +68,7 @@ impl PlanAction {
         [PlanAction::Interactive, PlanAction::Autopilot, PlanAction::AutopilotFleet, PlanAction::ExitOnly];
 
     /// The action in one word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             PlanAction::Interactive => "interactive",
             PlanAction::Autopilot => "autopilot",
@@ -78,12 +78,12 @@ impl PlanAction {
     }
 
     /// The action that a word names; dashes are fine.
-    pub fn named(word: &str) -> Option<PlanAction> {
-        PlanAction::ALL.into_iter().find(|action| action.word() == word.replace('-', "_"))
+    pub fn from_name(word: &str) -> Option<PlanAction> {
+        PlanAction::ALL.into_iter().find(|action| action.as_str() == word.replace('-', "_"))
     }
 
     /// What it means, in one line for people.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             PlanAction::Interactive => "carry the plan out, step by step with you",
             PlanAction::Autopilot => "carry the plan out without you, until it is done",
@@ -115,13 +115,13 @@ impl PlanAction {
 
 impl fmt::Display for PlanAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
 /// What an agent on autopilot reports about its objective.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Completion {
+pub enum ObjectiveReport {
     /// It is met.
     Done {
         /// What was done.
@@ -167,7 +167,7 @@ pub enum AutopilotStop {
 
 impl AutopilotStop {
     /// The reason in one word.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             AutopilotStop::Complete { .. } => "complete",
             AutopilotStop::Blocked { .. } => "blocked",
@@ -186,14 +186,14 @@ mod tests {
     #[test]
     fn every_word_names_what_it_is_the_word_of_on_the_wire_too() {
         for mode in SessionMode::ALL {
-            assert_eq!(SessionMode::named(mode.word()), Some(mode));
-            assert_eq!(serde_json::to_value(mode).unwrap(), mode.word());
+            assert_eq!(SessionMode::from_name(mode.as_str()), Some(mode));
+            assert_eq!(serde_json::to_value(mode).unwrap(), mode.as_str());
         }
         for action in PlanAction::ALL {
-            assert_eq!(PlanAction::named(action.word()), Some(action));
-            assert_eq!(serde_json::to_value(action).unwrap(), action.word());
+            assert_eq!(PlanAction::from_name(action.as_str()), Some(action));
+            assert_eq!(serde_json::to_value(action).unwrap(), action.as_str());
         }
-        assert_eq!(PlanAction::named("autopilot-fleet"), Some(PlanAction::AutopilotFleet));
-        assert_eq!(SessionMode::named("fast"), None);
+        assert_eq!(PlanAction::from_name("autopilot-fleet"), Some(PlanAction::AutopilotFleet));
+        assert_eq!(SessionMode::from_name("fast"), None);
     }
 }

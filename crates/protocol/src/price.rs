@@ -30,10 +30,10 @@ impl Price {
         ])
     }
 
-    /// The most that so many tokens can cost: input counts as whatever kind is dearest.
+    /// The most that so many tokens can cost: input counts as whatever kind is highest.
     pub fn at_most(self, input: u64, output: u64) -> u64 {
-        let dearest = self.input.max(self.cache_read).max(self.cache_write);
-        micros(&[(input, dearest), (output, self.output)])
+        let highest = self.input.max(self.cache_read).max(self.cache_write);
+        micros(&[(input, highest), (output, self.output)])
     }
 }
 
@@ -44,7 +44,7 @@ fn micros(parts: &[(u64, u64)]) -> u64 {
 
 /// What one question may use, before it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quote {
+pub struct TurnQuote {
     /// Most input tokens.
     pub input: u64,
     /// The least output that makes asking worth it.
@@ -61,7 +61,7 @@ pub struct Quote {
     pub spare: Cost,
 }
 
-impl Quote {
+impl TurnQuote {
     /// The most it costs with so much output.
     pub fn cost(self, output: u32) -> Cost {
         let tokens = self.input.saturating_add(output.into());
@@ -89,7 +89,7 @@ impl Quote {
 /// The tokens that a reservation covers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Quoted {
+pub struct QuotedTokens {
     /// Input tokens, as they were estimated.
     pub input: u64,
     /// The part of them that no provider had counted.
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn output_is_lowered_to_what_fits_and_no_further_than_the_least() {
-        let quote = Quote {
+        let quote = TurnQuote {
             input: 100,
             estimated: 100,
             least: 10,

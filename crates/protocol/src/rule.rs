@@ -27,7 +27,7 @@ impl PermissionMode {
         [PermissionMode::Default, PermissionMode::AcceptEdits, PermissionMode::Plan, PermissionMode::AllowAll];
 
     /// The name that flags and files use.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             PermissionMode::Default => "default",
             PermissionMode::AcceptEdits => "accept-edits",
@@ -50,7 +50,7 @@ impl PermissionMode {
 
 impl fmt::Display for PermissionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
@@ -68,7 +68,7 @@ pub enum RuleEffect {
 
 impl RuleEffect {
     /// The effect in one word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             RuleEffect::Allow => "allow",
             RuleEffect::Ask => "ask",

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Source;
+use crate::DefinitionSource;
 
 /// A slash command that a file defines. Its text is read when it is called.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,5 +22,5 @@ pub struct SlashSpec {
     /// Tools that it says it needs, in its own words; they allow nothing.
     pub allowed_tools: Vec<String>,
     /// Where it was written.
-    pub source: Source,
+    pub source: DefinitionSource,
 }

@@ -5,12 +5,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{At, Budget, CallId, DefinitionId, Effort, TaskId, TodoId};
+use crate::{Budget, CallId, DefinitionId, ReasoningEffort, TaskId, Timestamp, TodoId};
 
 /// What sort of work a task is, and so which executor performs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Kind {
+pub enum TaskType {
     /// The session's root conversation.
     Main,
     /// An agent that another agent started.
@@ -22,7 +22,7 @@ pub enum Kind {
 /// What becomes of a task whose activation completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Rest {
+pub enum CompletionPolicy {
     /// It is finished.
     Finish,
     /// It rests, and a message starts its next activation.
@@ -32,7 +32,7 @@ pub enum Rest {
 /// Where a task's result goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Mode {
+pub enum TaskMode {
     /// To the tool call that waits for it.
     Sync,
     /// To its parent's inbox.
@@ -46,7 +46,7 @@ pub struct TaskSpec {
     /// The task that started it; none for the root.
     pub parent: Option<TaskId>,
     /// What sort of work it is.
-    pub kind: Kind,
+    pub kind: TaskType,
     /// The agent definition that performs it, or the program's name for a shell command.
     pub agent: String,
     /// What people call it; unique among its siblings.
@@ -54,9 +54,9 @@ pub struct TaskSpec {
     /// One line on what it is for.
     pub description: String,
     /// Where its result goes.
-    pub mode: Mode,
+    pub mode: TaskMode,
     /// What becomes of it when an activation completes.
-    pub rest: Rest,
+    pub on_complete: CompletionPolicy,
     /// Most turns an activation may take.
     pub max_turns: Option<u32>,
     /// What it and everything below it may spend.
@@ -69,10 +69,10 @@ pub struct TaskSpec {
     pub model: Option<ModelUse>,
     /// How hard its model should think; as the session's when absent.
     #[serde(default)]
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// What must hold when it says that it is done.
     #[serde(default)]
-    pub expects: Option<Expects>,
+    pub expects: Option<Expectations>,
     /// The tool call of its parent that started it.
     #[serde(default)]
     pub call: Option<CallId>,
@@ -104,15 +104,15 @@ pub enum Isolation {
 
 impl TaskSpec {
     /// A task of this kind that nothing special is said of: it reports to its parent's inbox and then is finished.
-    pub fn new(kind: Kind, agent: impl Into<String>, name: impl Into<String>) -> TaskSpec {
+    pub fn new(kind: TaskType, agent: impl Into<String>, name: impl Into<String>) -> TaskSpec {
         TaskSpec {
             parent: None,
             kind,
             agent: agent.into(),
             name: name.into(),
             description: String::new(),
-            mode: Mode::Background,
-            rest: Rest::Finish,
+            mode: TaskMode::Background,
+            on_complete: CompletionPolicy::Finish,
             max_turns: None,
             budget: Budget::default(),
             definition: None,
@@ -143,7 +143,7 @@ pub struct ModelUse {
 
 impl ModelUse {
     /// Whether the task has the session's model because nobody wanted another for it, or none other could be had.
-    pub fn is_sessions(&self) -> bool {
+    pub fn is_session_model(&self) -> bool {
         self.why.is_some() || self.requested.as_deref().is_none_or(|wanted| wanted == "inherit")
     }
 }
@@ -151,7 +151,7 @@ impl ModelUse {
 /// What must hold when a task says that it is done. The runtime looks; the model's word does not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Expects {
+pub struct Expectations {
     /// Patterns of files: at least one file of each must have been changed.
     pub files: Vec<String>,
     /// A shell command that must exit with code 0.
@@ -191,7 +191,7 @@ pub struct Attempt(pub u32);
 /// The right to report for a task: a report that carries any other run than the current one changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Run {
+pub struct RunId {
     /// The task.
     pub task: TaskId,
     /// Which of its activations.
@@ -200,7 +200,7 @@ pub struct Run {
     pub attempt: Attempt,
 }
 
-impl fmt::Display for Run {
+impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} activation {} attempt {}", self.task, self.activation.0, self.attempt.0)
     }
@@ -221,7 +221,7 @@ pub enum ParkReason {
 
 impl ParkReason {
     /// What a parked task waits for, in words.
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             ParkReason::Quota => "the provider's quota to reset",
             ParkReason::Auth => "a valid API key",
@@ -244,7 +244,7 @@ pub enum TaskState {
     Parked {
         /// When it resumes by itself; absent when only a person can change that.
         #[serde(default)]
-        until_at: Option<At>,
+        until_at: Option<Timestamp>,
         /// What it waits for.
         #[serde(default)]
         why: ParkReason,
@@ -254,13 +254,13 @@ pub enum TaskState {
     /// It has ended for good.
     Finished {
         /// How.
-        outcome: Outcome,
+        outcome: TaskOutcome,
     },
 }
 
 impl TaskState {
     /// Every word that a state has.
-    pub const WORDS: [&str; 11] = [
+    pub const NAMES: [&str; 11] = [
         "queued",
         "running",
         "idle",
@@ -275,40 +275,41 @@ impl TaskState {
     ];
 
     /// The state in one word.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             TaskState::Queued => "queued",
             TaskState::Running => "running",
             TaskState::Idle => "idle",
             TaskState::Parked { .. } => "parked",
             TaskState::Interrupted => "interrupted",
-            TaskState::Finished { outcome } => outcome.word(),
+            TaskState::Finished { outcome } => outcome.as_str(),
         }
     }
 
     /// What the state of a task comes to when the owner that wrote it is dead: an agent can go on later, a command
     /// cannot.
-    pub fn unowned(self, kind: Kind) -> TaskState {
+    pub fn without_owner(self, kind: TaskType) -> TaskState {
         match (self, kind) {
-            (TaskState::Running, Kind::Shell) => TaskState::Finished { outcome: Outcome::Lost },
-            (TaskState::Running | TaskState::Queued, Kind::Main | Kind::Agent) => TaskState::Interrupted,
-            (state, Kind::Main | Kind::Agent | Kind::Shell) => state,
+            (TaskState::Running, TaskType::Shell) => TaskState::Finished { outcome: TaskOutcome::Lost },
+            (TaskState::Running | TaskState::Queued, TaskType::Main | TaskType::Agent) => TaskState::Interrupted,
+            (state, TaskType::Main | TaskType::Agent | TaskType::Shell) => state,
         }
     }
 
     /// The state in the five words that smaller surfaces know.
-    pub fn outer(&self) -> OuterState {
+    pub fn status(&self) -> TaskStatus {
         match self {
             TaskState::Queued | TaskState::Running | TaskState::Parked { .. } | TaskState::Interrupted => {
-                OuterState::Running
+                TaskStatus::Running
             }
-            TaskState::Idle => OuterState::Idle,
+            TaskState::Idle => TaskStatus::Idle,
             TaskState::Finished { outcome } => match outcome {
-                Outcome::Completed => OuterState::Completed,
-                Outcome::Cancelled { .. } => OuterState::Cancelled,
-                Outcome::Failed { .. } | Outcome::TimedOut { .. } | Outcome::BudgetExhausted | Outcome::Lost => {
-                    OuterState::Failed
-                }
+                TaskOutcome::Completed => TaskStatus::Completed,
+                TaskOutcome::Cancelled { .. } => TaskStatus::Cancelled,
+                TaskOutcome::Failed { .. }
+                | TaskOutcome::TimedOut { .. }
+                | TaskOutcome::BudgetExhausted
+                | TaskOutcome::Lost => TaskStatus::Failed,
             },
         }
     }
@@ -317,7 +318,7 @@ impl TaskState {
 /// The five states that every surface knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum OuterState {
+pub enum TaskStatus {
     /// It is under way, or will be.
     Running,
     /// It rests.
@@ -333,7 +334,7 @@ pub enum OuterState {
 /// How an activation or a task ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Outcome {
+pub enum TaskOutcome {
     /// With a final message, every call answered and no awaited child alive.
     Completed,
     /// It could not go on.
@@ -351,7 +352,7 @@ pub enum Outcome {
     /// It reached a limit.
     TimedOut {
         /// Which.
-        limit: Limit,
+        limit: LimitKind,
     },
     /// It had spent what it may.
     BudgetExhausted,
@@ -359,16 +360,16 @@ pub enum Outcome {
     Lost,
 }
 
-impl Outcome {
+impl TaskOutcome {
     /// The outcome in one word.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Outcome::Completed => "completed",
-            Outcome::Failed { .. } => "failed",
-            Outcome::Cancelled { .. } => "cancelled",
-            Outcome::TimedOut { .. } => "timed_out",
-            Outcome::BudgetExhausted => "budget_exhausted",
-            Outcome::Lost => "lost",
+            TaskOutcome::Completed => "completed",
+            TaskOutcome::Failed { .. } => "failed",
+            TaskOutcome::Cancelled { .. } => "cancelled",
+            TaskOutcome::TimedOut { .. } => "timed_out",
+            TaskOutcome::BudgetExhausted => "budget_exhausted",
+            TaskOutcome::Lost => "lost",
         }
     }
 }
@@ -410,7 +411,7 @@ pub enum CancelBy {
 /// Which limit a task reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Limit {
+pub enum LimitKind {
     /// `--max-turns`.
     Turns,
     /// A time limit.
@@ -420,7 +421,7 @@ pub enum Limit {
 /// Why an activation takes one last turn, without tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum WrapUp {
+pub enum WrapUpReason {
     /// What it may spend is nearly spent.
     Budget,
     /// Its time is up.
@@ -435,12 +436,12 @@ pub enum WrapUp {
     NoChange,
 }
 
-impl WrapUp {
+impl WrapUpReason {
     /// Whether the activation is complete with its last turn: it has ended by itself, and was not cut short.
     pub fn completes(self) -> bool {
         match self {
-            WrapUp::Reported | WrapUp::NoChange => true,
-            WrapUp::Budget | WrapUp::Time | WrapUp::Turns | WrapUp::Stop => false,
+            WrapUpReason::Reported | WrapUpReason::NoChange => true,
+            WrapUpReason::Budget | WrapUpReason::Time | WrapUpReason::Turns | WrapUpReason::Stop => false,
         }
     }
 }
@@ -448,7 +449,7 @@ impl WrapUp {
 /// Who kept an activation from ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Holder {
+pub enum StopBlocker {
     /// A hook.
     Hook,
     /// What was expected of its result does not hold.
@@ -458,7 +459,7 @@ pub enum Holder {
 /// How firmly a task is asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Cancel {
+pub enum CancelMode {
     /// After one last turn without tools.
     WrapUp,
     /// At once.
@@ -474,5 +475,5 @@ pub enum WaitMode {
     /// All of them.
     All,
     /// None: the waiting run says itself when it goes on.
-    Told,
+    Manual,
 }

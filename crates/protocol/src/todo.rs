@@ -43,7 +43,7 @@ impl TodoStatus {
         [TodoStatus::Pending, TodoStatus::InProgress, TodoStatus::Done, TodoStatus::Blocked];
 
     /// The status as the table has it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             TodoStatus::Pending => "pending",
             TodoStatus::InProgress => "in_progress",
@@ -53,8 +53,8 @@ impl TodoStatus {
     }
 
     /// The status of this word.
-    pub fn named(word: &str) -> Option<TodoStatus> {
-        TodoStatus::ALL.into_iter().find(|status| status.word() == word)
+    pub fn from_name(word: &str) -> Option<TodoStatus> {
+        TodoStatus::ALL.into_iter().find(|status| status.as_str() == word)
     }
 }
 
@@ -116,18 +116,18 @@ impl Todo {
 /// What a todo brought that an earlier run did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Brought {
+pub struct ReusedResult {
     /// What its worker said last.
     pub result: String,
     /// The commit that holds its work, if that has yet to be merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<String>,
+    pub commit: Option<String>,
 }
 
 /// Why a todo cannot be done as things are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Blocked {
+pub enum BlockReason {
     /// Whoever worked on it could not do it, or somebody said so.
     Itself {
         /// In words.
@@ -145,18 +145,18 @@ pub enum Blocked {
     },
 }
 
-impl fmt::Display for Blocked {
+impl fmt::Display for BlockReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Blocked::Itself { reason } => f.write_str(reason),
-            Blocked::Upstream { todo } => write!(f, "it depends on {todo}, which is blocked"),
-            Blocked::Cycle { path } => write!(f, "it depends on itself: {}", circle(path)),
+            BlockReason::Itself { reason } => f.write_str(reason),
+            BlockReason::Upstream { todo } => write!(f, "it depends on {todo}, which is blocked"),
+            BlockReason::Cycle { path } => write!(f, "it depends on itself: {}", format_cycle(path)),
         }
     }
 }
 
 /// The todos of a circle in words, from one of them back to it.
-pub fn circle(path: &[TodoId]) -> String {
+pub fn format_cycle(path: &[TodoId]) -> String {
     let names: Vec<&str> = path.iter().chain(path.first()).map(|todo| todo.0.as_str()).collect();
     names.join(" → ")
 }
@@ -164,7 +164,7 @@ pub fn circle(path: &[TodoId]) -> String {
 /// How a fleet works. The runtime decides from these; the model only plans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct FleetTerms {
+pub struct FleetConfig {
     /// What it is all for, in the words of whoever started it.
     pub goal: String,
     /// The type of agent that does todos which name none; `general-purpose` when absent.

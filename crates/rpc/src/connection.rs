@@ -3,31 +3,31 @@
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
 
-use crate::frame::Frames;
-use crate::{FrameError, Framing, Limits, Malformed, Message, Outbox};
+use crate::frame::FrameReader;
+use crate::{ConnectionLimits, FrameError, Framing, MalformedMessage, Outbox, RpcMessage};
 
 /// What a peer sent: a message, or a frame that holds none.
-pub type Incoming = Result<Message, Malformed>;
+pub type IncomingMessage = Result<RpcMessage, MalformedMessage>;
 
 /// A connection to one peer. Dropping it stops its writer and closes the stream.
 #[derive(Debug)]
 pub struct Connection<R> {
-    frames: Frames<R>,
+    frames: FrameReader<R>,
     outbox: Outbox,
     writer: JoinSet<()>,
-    limits: Limits,
+    limits: ConnectionLimits,
 }
 
 impl<R: AsyncRead + Unpin> Connection<R> {
     /// Speaks over the two halves of a byte stream.
-    pub fn new<W>(input: R, output: W, framing: Framing, limits: Limits) -> Connection<R>
+    pub fn new<W>(input: R, output: W, framing: Framing, limits: ConnectionLimits) -> Connection<R>
     where
         W: AsyncWrite + Unpin + Send + 'static,
     {
         let (outbox, queue) = Outbox::new(framing, limits);
         let mut writer = JoinSet::new();
         writer.spawn(queue.run(output));
-        Connection { frames: Frames::new(input, framing, limits.frame as usize), outbox, writer, limits }
+        Connection { frames: FrameReader::new(input, framing, limits.frame as usize), outbox, writer, limits }
     }
 
     /// The sending side.
@@ -36,14 +36,14 @@ impl<R: AsyncRead + Unpin> Connection<R> {
     }
 
     /// The next thing the peer says; none when either side has closed. Dropping the future loses nothing.
-    pub async fn next(&mut self) -> Result<Option<Incoming>, FrameError> {
+    pub async fn next(&mut self) -> Result<Option<IncomingMessage>, FrameError> {
         let frame = tokio::select! {
             // The peer's last words are worth more than the news that it is gone.
             biased;
             frame = self.frames.next() => frame?,
             () = self.outbox.closed() => None,
         };
-        Ok(frame.map(|bytes| Message::parse(&bytes)))
+        Ok(frame.map(|bytes| RpcMessage::parse(&bytes)))
     }
 
     /// Writes what is queued, as far as the peer reads it within the grace, and closes the stream.

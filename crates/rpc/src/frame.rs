@@ -50,11 +50,11 @@ pub enum FrameError {
 
 /// Reads frames from a byte stream.
 #[derive(Debug)]
-pub(crate) struct Frames<R> {
+pub(crate) struct FrameReader<R> {
     input: R,
     framing: Framing,
     max: usize,
-    held: Vec<u8>,
+    buffer: Vec<u8>,
     /// Where the frame under way begins in `held`.
     start: usize,
     /// How much of the frame under way is known to hold no line end.
@@ -67,9 +67,9 @@ const CHUNK: usize = 8 * 1024;
 /// A header is a few short lines; more is not a header.
 const MAX_HEADER: usize = 1024;
 
-impl<R: AsyncRead + Unpin> Frames<R> {
-    pub(crate) fn new(input: R, framing: Framing, max: usize) -> Frames<R> {
-        Frames { input, framing, max, held: Vec::new(), start: 0, scanned: 0 }
+impl<R: AsyncRead + Unpin> FrameReader<R> {
+    pub(crate) fn new(input: R, framing: Framing, max: usize) -> FrameReader<R> {
+        FrameReader { input, framing, max, buffer: Vec::new(), start: 0, scanned: 0 }
     }
 
     /// The next frame's content, or none at the end of the stream. Dropping the future loses nothing.
@@ -78,11 +78,11 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             if let Some(frame) = self.take()? {
                 return Ok(Some(frame));
             }
-            self.held.drain(..self.start);
+            self.buffer.drain(..self.start);
             self.start = 0;
-            self.held.reserve(CHUNK);
-            if self.input.read_buf(&mut self.held).await? == 0 {
-                return if self.held.trim_ascii().is_empty() { Ok(None) } else { Err(FrameError::Truncated) };
+            self.buffer.reserve(CHUNK);
+            if self.input.read_buf(&mut self.buffer).await? == 0 {
+                return if self.buffer.trim_ascii().is_empty() { Ok(None) } else { Err(FrameError::Truncated) };
             }
         }
     }
@@ -96,7 +96,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
 
     fn take_line(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         loop {
-            let rest = &self.held[self.start..];
+            let rest = &self.buffer[self.start..];
             let Some(end) = rest[self.scanned..].iter().position(|&byte| byte == b'\n') else {
                 self.scanned = rest.len();
                 // The carriage return of a line end that has come by half is not part of the line.
@@ -117,7 +117,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     }
 
     fn take_counted(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
-        let rest = &self.held[self.start..];
+        let rest = &self.buffer[self.start..];
         let Some(end) = rest.windows(4).take(MAX_HEADER).position(|bytes| bytes == b"\r\n\r\n") else {
             return if rest.len() > MAX_HEADER { Err(FrameError::Header("it has no end")) } else { Ok(None) };
         };
@@ -163,7 +163,7 @@ mod tests {
             tokio::io::AsyncWriteExt::write_all(&mut near, bytes).await.ok();
         };
         let take = async move {
-            let mut frames = Frames::new(far, framing, 64);
+            let mut frames = FrameReader::new(far, framing, 64);
             let mut taken = Vec::new();
             loop {
                 match frames.next().await {

@@ -16,11 +16,13 @@ mod message;
 mod outbox;
 mod serve;
 
-pub use client::{CallError, Client, Closed, Notifications};
-pub use connection::{Connection, Incoming};
+pub use client::{CallError, ConnectionClosed, Notifications, RpcClient};
+pub use connection::{Connection, IncomingMessage};
 pub use error::ErrorObject;
 pub use frame::{FrameError, Framing};
 pub use json::read_json;
-pub use message::{Id, Malformed, Message, Notification, Request, Response};
-pub use outbox::{Limits, Outbox, SendError};
-pub use serve::{Answering, ClientHandle, Inside, Insiders, Serve, params, serve};
+pub use message::{MalformedMessage, RequestId, RpcMessage, RpcNotification, RpcRequest, RpcResponse};
+pub use outbox::{ConnectionLimits, Outbox, SendError};
+pub use serve::{
+    ClientHandle, InProcessConnections, InProcessConnector, RequestHandler, ResponseFuture, read_params, serve,
+};

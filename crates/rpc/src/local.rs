@@ -73,18 +73,18 @@ pub enum ConnectError {
 }
 
 /// Whether the process with this number may be a client.
-pub type Admits = fn(u32) -> bool;
+pub type PeerFilter = fn(u32) -> bool;
 
 /// A socket that is listened on. Dropping it removes the file.
 #[derive(Debug)]
-pub struct Listener {
+pub struct LocalListener {
     socket: UnixListener,
     path: PathBuf,
     inode: u64,
-    admits: Admits,
+    admits: PeerFilter,
 }
 
-impl Listener {
+impl LocalListener {
     /// Where it listens.
     pub fn path(&self) -> &Path {
         &self.path
@@ -103,7 +103,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for LocalListener {
     /// The socket still listens here, so nobody can have replaced the file for being dead.
     fn drop(&mut self) {
         if fs::symlink_metadata(&self.path).is_ok_and(|file| file.ino() == self.inode) {
@@ -115,14 +115,14 @@ impl Drop for Listener {
 
 /// Listens on `path` with mode 0600, in place of a socket whose listener died, and lets in whom `admits` says. It is
 /// asked once for each client, and should be quick.
-pub async fn listen(path: &Path, admits: Admits) -> Result<Listener, ListenError> {
+pub async fn listen(path: &Path, admits: PeerFilter) -> Result<LocalListener, ListenError> {
     let broken = |source| ListenError::Io { path: path.into(), source };
-    let place = Place::open(path).map_err(broken)?;
+    let place = SocketPath::open(path).map_err(broken)?;
     // Two processes that find the same dead socket must not both replace it.
     let place = place.lock().await.map_err(broken)?;
     place.check_free().await?;
     let (socket, inode) = place.bind().map_err(broken)?;
-    Ok(Listener { socket, path: path.into(), inode, admits })
+    Ok(LocalListener { socket, path: path.into(), inode, admits })
 }
 
 /// How long a full queue of a live listener is waited for, and how often it is tried.
@@ -130,18 +130,18 @@ const BUSY: (u32, Duration) = (100, Duration::from_millis(20));
 
 /// Connects to the listener on `path`.
 pub async fn connect(path: &Path) -> Result<UnixStream, ConnectError> {
-    let place = Place::open(path).map_err(|source| refusal(path, source))?;
+    let place = SocketPath::open(path).map_err(|source| connect_error(path, source))?;
     for _ in 0..BUSY.0 {
-        match UnixStream::connect(place.reach(&place.name)).await {
+        match UnixStream::connect(place.short_path(&place.name)).await {
             Err(error) if error.kind() == ErrorKind::WouldBlock => tokio::time::sleep(BUSY.1).await,
-            Err(source) => return Err(refusal(path, source)),
+            Err(source) => return Err(connect_error(path, source)),
             Ok(stream) => return Ok(stream),
         }
     }
     Err(ConnectError::Busy { path: path.into() })
 }
 
-fn refusal(path: &Path, source: io::Error) -> ConnectError {
+fn connect_error(path: &Path, source: io::Error) -> ConnectError {
     let path = path.into();
     match source.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => ConnectError::Absent { path },
@@ -155,31 +155,31 @@ fn refusal(path: &Path, source: io::Error) -> ConnectError {
 const MAX_ADDRESS: usize = 107;
 
 /// A name in an open folder. A path too long for a socket address is reached through the folder's descriptor.
-struct Place {
+struct SocketPath {
     path: PathBuf,
     folder: File,
     name: String,
 }
 
-impl Place {
-    fn open(path: &Path) -> io::Result<Place> {
+impl SocketPath {
+    fn open(path: &Path) -> io::Result<SocketPath> {
         let name = path.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "the socket has no readable name"))?;
         let folder = match path.parent() {
             Some(parent) if parent != Path::new("") => File::open(parent)?,
             Some(_) | None => File::open(".")?,
         };
-        Ok(Place { path: path.into(), folder, name: name.into() })
+        Ok(SocketPath { path: path.into(), folder, name: name.into() })
     }
 
     /// Waits until nobody else looks for a free socket in this folder.
-    async fn lock(self) -> io::Result<Place> {
+    async fn lock(self) -> io::Result<SocketPath> {
         let locked = tokio::task::spawn_blocking(move || self.folder.lock().map(|()| self));
         locked.await.map_err(io::Error::other)?
     }
 
     /// The shortest way to a sibling called `name`.
-    fn reach(&self, name: &str) -> PathBuf {
+    fn short_path(&self, name: &str) -> PathBuf {
         let direct = self.path.with_file_name(name);
         if direct.as_os_str().len() <= MAX_ADDRESS {
             return direct;
@@ -196,7 +196,7 @@ impl Place {
             Ok(file) if !file.file_type().is_socket() => return Err(ListenError::NotASocket { path }),
             Ok(_) => {}
         }
-        match UnixStream::connect(self.reach(&self.name)).await {
+        match UnixStream::connect(self.short_path(&self.name)).await {
             Err(error) if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => Ok(()),
             // A full queue is a listener, too.
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(ListenError::InUse { path }),
@@ -213,7 +213,7 @@ impl Place {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        let socket = UnixListener::bind(self.reach(&draft))?;
+        let socket = UnixListener::bind(self.short_path(&draft))?;
         fs::set_permissions(&draft_path, Permissions::from_mode(0o600))?;
         fs::rename(&draft_path, &self.path)?;
         Ok((socket, fs::symlink_metadata(&self.path)?.ino()))
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn reasons_not_to_connect_are_told_apart() {
-        let reason = |kind: ErrorKind| refusal(Path::new("/run/s.sock"), kind.into());
+        let reason = |kind: ErrorKind| connect_error(Path::new("/run/s.sock"), kind.into());
         assert!(matches!(reason(ErrorKind::NotFound), ConnectError::Absent { .. }));
         assert!(matches!(reason(ErrorKind::ConnectionRefused), ConnectError::Refused { .. }));
         assert!(matches!(reason(ErrorKind::PermissionDenied), ConnectError::Denied { .. }));

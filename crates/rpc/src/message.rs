@@ -7,18 +7,18 @@ use crate::{ErrorObject, read_json};
 
 /// What one frame says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub enum RpcMessage {
     /// It wants an answer.
-    Request(Request),
+    Request(RpcRequest),
     /// It wants none.
-    Notification(Notification),
+    Notification(RpcNotification),
     /// It is an answer.
-    Response(Response),
+    Response(RpcResponse),
 }
 
 /// A request's id, as its sender chose it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Id {
+pub enum RequestId {
     /// A number.
     Number(Number),
     /// A text.
@@ -27,9 +27,9 @@ pub enum Id {
 
 /// A call that wants an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct RpcRequest {
     /// Which answer belongs to it.
-    pub id: Id,
+    pub id: RequestId,
     /// What to do.
     pub method: String,
     /// An object or an array; `Null` when absent.
@@ -38,7 +38,7 @@ pub struct Request {
 
 /// A call that wants no answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Notification {
+pub struct RpcNotification {
     /// What happened, or what to do.
     pub method: String,
     /// An object or an array; `Null` when absent.
@@ -47,30 +47,30 @@ pub struct Notification {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Response {
+pub struct RpcResponse {
     /// The request's id; none when the request could not be read, or when the error ends the connection.
-    pub id: Option<Id>,
+    pub id: Option<RequestId>,
     /// The result, or why there is none.
     pub outcome: Result<Value, ErrorObject>,
 }
 
 /// A frame that holds no message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Malformed {
+pub struct MalformedMessage {
     /// The id it carried, if that much could be read.
-    pub id: Option<Id>,
+    pub id: Option<RequestId>,
     /// What is wrong with it.
     pub error: ErrorObject,
 }
 
-impl Message {
+impl RpcMessage {
     /// Reads a frame's content.
-    pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
+    pub fn parse(bytes: &[u8]) -> Result<RpcMessage, MalformedMessage> {
         match read_json(bytes) {
             Ok(Value::Object(fields)) => from_fields(fields),
             Ok(Value::Array(_)) => Err(invalid(None, "batches are not taken: send one message per frame")),
             Ok(_) => Err(invalid(None, "a message is an object")),
-            Err(error) => Err(Malformed { id: None, error: ErrorObject::parse(error) }),
+            Err(error) => Err(MalformedMessage { id: None, error: ErrorObject::parse(error) }),
         }
     }
 
@@ -78,12 +78,12 @@ impl Message {
     pub fn into_json(self) -> Vec<u8> {
         let mut fields = Map::from_iter([("jsonrpc".to_owned(), Value::from("2.0"))]);
         match self {
-            Message::Request(Request { id, method, params }) => {
+            RpcMessage::Request(RpcRequest { id, method, params }) => {
                 fields.insert("id".into(), id.into());
                 put_call(&mut fields, method, params);
             }
-            Message::Notification(Notification { method, params }) => put_call(&mut fields, method, params),
-            Message::Response(Response { id, outcome }) => {
+            RpcMessage::Notification(RpcNotification { method, params }) => put_call(&mut fields, method, params),
+            RpcMessage::Response(RpcResponse { id, outcome }) => {
                 fields.insert("id".into(), id.map_or(Value::Null, Value::from));
                 match outcome {
                     Ok(result) => fields.insert("result".into(), result),
@@ -95,11 +95,11 @@ impl Message {
     }
 }
 
-impl From<Id> for Value {
-    fn from(id: Id) -> Value {
+impl From<RequestId> for Value {
+    fn from(id: RequestId) -> Value {
         match id {
-            Id::Number(number) => Value::Number(number),
-            Id::Text(text) => Value::String(text),
+            RequestId::Number(number) => Value::Number(number),
+            RequestId::Text(text) => Value::String(text),
         }
     }
 }
@@ -111,43 +111,43 @@ fn put_call(fields: &mut Map<String, Value>, method: String, params: Value) {
     }
 }
 
-fn from_fields(mut fields: Map<String, Value>) -> Result<Message, Malformed> {
+fn from_fields(mut fields: Map<String, Value>) -> Result<RpcMessage, MalformedMessage> {
     let id = IdField::read(fields.remove("id"))?;
     if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Err(invalid(id.given(), "`jsonrpc` is not \"2.0\""));
+        return Err(invalid(id.into_id(), "`jsonrpc` is not \"2.0\""));
     }
     match fields.remove("method") {
         Some(Value::String(method)) => call(id, method, fields.remove("params").unwrap_or_default()),
-        Some(_) => Err(invalid(id.given(), "`method` is not a text")),
+        Some(_) => Err(invalid(id.into_id(), "`method` is not a text")),
         None => response(id, fields),
     }
 }
 
-fn call(id: IdField, method: String, params: Value) -> Result<Message, Malformed> {
+fn call(id: IdField, method: String, params: Value) -> Result<RpcMessage, MalformedMessage> {
     match (id, params) {
         (id, Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
-            Err(invalid(id.given(), "`params` is neither an object nor an array"))
+            Err(invalid(id.into_id(), "`params` is neither an object nor an array"))
         }
         (IdField::Null, _) => Err(invalid(None, "the `id` of a request is a number or a text")),
-        (IdField::Absent, params) => Ok(Message::Notification(Notification { method, params })),
-        (IdField::Given(id), params) => Ok(Message::Request(Request { id, method, params })),
+        (IdField::Absent, params) => Ok(RpcMessage::Notification(RpcNotification { method, params })),
+        (IdField::Present(id), params) => Ok(RpcMessage::Request(RpcRequest { id, method, params })),
     }
 }
 
-fn response(id: IdField, mut fields: Map<String, Value>) -> Result<Message, Malformed> {
+fn response(id: IdField, mut fields: Map<String, Value>) -> Result<RpcMessage, MalformedMessage> {
     let outcome = match (fields.remove("result"), fields.remove("error")) {
         (Some(result), None) => Ok(result),
         (None, Some(error)) => match serde_json::from_value(error) {
             Ok(error) => Err(error),
-            Err(_) => return Err(invalid(id.given(), "`error` has no `code` and `message`")),
+            Err(_) => return Err(invalid(id.into_id(), "`error` has no `code` and `message`")),
         },
-        (Some(_), Some(_)) => return Err(invalid(id.given(), "an answer has both `result` and `error`")),
-        (None, None) => return Err(invalid(id.given(), "a message has no `method`, `result` or `error`")),
+        (Some(_), Some(_)) => return Err(invalid(id.into_id(), "an answer has both `result` and `error`")),
+        (None, None) => return Err(invalid(id.into_id(), "a message has no `method`, `result` or `error`")),
     };
     match id {
         IdField::Absent => Err(invalid(None, "an answer has no `id`")),
-        IdField::Null => Ok(Message::Response(Response { id: None, outcome })),
-        IdField::Given(id) => Ok(Message::Response(Response { id: Some(id), outcome })),
+        IdField::Null => Ok(RpcMessage::Response(RpcResponse { id: None, outcome })),
+        IdField::Present(id) => Ok(RpcMessage::Response(RpcResponse { id: Some(id), outcome })),
     }
 }
 
@@ -155,32 +155,32 @@ fn response(id: IdField, mut fields: Map<String, Value>) -> Result<Message, Malf
 enum IdField {
     Absent,
     Null,
-    Given(Id),
+    Present(RequestId),
 }
 
 impl IdField {
-    fn read(field: Option<Value>) -> Result<IdField, Malformed> {
+    fn read(field: Option<Value>) -> Result<IdField, MalformedMessage> {
         match field {
             None => Ok(IdField::Absent),
             Some(Value::Null) => Ok(IdField::Null),
-            Some(Value::Number(number)) => Ok(IdField::Given(Id::Number(number))),
-            Some(Value::String(text)) => Ok(IdField::Given(Id::Text(text))),
+            Some(Value::Number(number)) => Ok(IdField::Present(RequestId::Number(number))),
+            Some(Value::String(text)) => Ok(IdField::Present(RequestId::Text(text))),
             Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
                 Err(invalid(None, "`id` is neither a number nor a text"))
             }
         }
     }
 
-    fn given(self) -> Option<Id> {
+    fn into_id(self) -> Option<RequestId> {
         match self {
-            IdField::Given(id) => Some(id),
+            IdField::Present(id) => Some(id),
             IdField::Absent | IdField::Null => None,
         }
     }
 }
 
-fn invalid(id: Option<Id>, why: &str) -> Malformed {
-    Malformed { id, error: ErrorObject::invalid(why) }
+fn invalid(id: Option<RequestId>, why: &str) -> MalformedMessage {
+    MalformedMessage { id, error: ErrorObject::invalid(why) }
 }
 
 #[cfg(test)]
@@ -189,8 +189,8 @@ mod tests {
 
     use super::*;
 
-    fn refusal(text: &str) -> (Option<Id>, i64) {
-        let malformed = Message::parse(text.as_bytes()).unwrap_err();
+    fn refusal(text: &str) -> (Option<RequestId>, i64) {
+        let malformed = RpcMessage::parse(text.as_bytes()).unwrap_err();
         (malformed.id, malformed.error.code)
     }
 
@@ -198,16 +198,24 @@ mod tests {
     fn every_message_reads_itself_back() {
         let params = json!({ "text": "two\nlines", "deep": [1, { "a": null }] });
         let messages = [
-            Message::Request(Request { id: Id::Number(7.into()), method: "m".into(), params: params.clone() }),
-            Message::Request(Request { id: Id::Text("a".into()), method: "m".into(), params: Value::Null }),
-            Message::Notification(Notification { method: "n".into(), params }),
-            Message::Response(Response { id: Some(Id::Number(7.into())), outcome: Ok(Value::Null) }),
-            Message::Response(Response { id: None, outcome: Err(ErrorObject::invalid("no")) }),
+            RpcMessage::Request(RpcRequest {
+                id: RequestId::Number(7.into()),
+                method: "m".into(),
+                params: params.clone(),
+            }),
+            RpcMessage::Request(RpcRequest {
+                id: RequestId::Text("a".into()),
+                method: "m".into(),
+                params: Value::Null,
+            }),
+            RpcMessage::Notification(RpcNotification { method: "n".into(), params }),
+            RpcMessage::Response(RpcResponse { id: Some(RequestId::Number(7.into())), outcome: Ok(Value::Null) }),
+            RpcMessage::Response(RpcResponse { id: None, outcome: Err(ErrorObject::invalid("no")) }),
         ];
         for message in messages {
             let json = message.clone().into_json();
             assert!(!json.contains(&b'\n'));
-            assert_eq!(Message::parse(&json), Ok(message));
+            assert_eq!(RpcMessage::parse(&json), Ok(message));
         }
     }
 
@@ -216,12 +224,12 @@ mod tests {
         for text in ["", "{", "{\"jsonrpc\":\"2.0\"", "nonsense", "\u{0}\u{1}", &"[".repeat(100_000)] {
             assert_eq!(refusal(text), (None, ErrorObject::PARSE), "{text:.20}");
         }
-        assert_eq!(Message::parse(&[0xff, 0xfe, 0x00]).unwrap_err().error.code, ErrorObject::PARSE);
+        assert_eq!(RpcMessage::parse(&[0xff, 0xfe, 0x00]).unwrap_err().error.code, ErrorObject::PARSE);
     }
 
     #[test]
     fn what_is_not_a_message_is_invalid_and_keeps_its_id() {
-        let id = Some(Id::Number(1.into()));
+        let id = Some(RequestId::Number(1.into()));
         let table = [
             ("[]", None),
             ("[{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1}]", None),

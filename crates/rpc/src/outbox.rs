@@ -8,14 +8,14 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ErrorObject, Framing, Message, Response};
+use crate::{ErrorObject, Framing, RpcMessage, RpcResponse};
 
 /// How many bytes of messages that wait are written at once.
 const TOGETHER: usize = 64 * 1024;
 
 /// How much one connection may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Most bytes of one message, in either direction.
     pub frame: u32,
     /// Most bytes that wait to be written; never less than a frame.
@@ -24,9 +24,10 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Limits {
+impl ConnectionLimits {
     /// Limits for processes of one machine.
-    pub const LOCAL: Limits = Limits { frame: 8 << 20, queue: 16 << 20, grace: Duration::from_secs(2) };
+    pub const LOCAL: ConnectionLimits =
+        ConnectionLimits { frame: 8 << 20, queue: 16 << 20, grace: Duration::from_secs(2) };
 }
 
 /// Why a message was not queued.
@@ -46,21 +47,21 @@ pub enum SendError {
 /// The sending side of a connection; clones share one queue.
 #[derive(Debug, Clone)]
 pub struct Outbox {
-    queue: mpsc::UnboundedSender<Item>,
-    shared: Arc<Shared>,
+    queue: mpsc::UnboundedSender<OutboxItem>,
+    shared: Arc<OutboxState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct OutboxState {
     framing: Framing,
-    limits: Limits,
-    room: Arc<Semaphore>,
+    limits: ConnectionLimits,
+    capacity: Arc<Semaphore>,
     closed: CancellationToken,
-    farewell: OnceLock<ErrorObject>,
+    close_reason: OnceLock<ErrorObject>,
 }
 
 #[derive(Debug)]
-enum Item {
+enum OutboxItem {
     /// A frame and the room it takes until it is written.
     Frame(Arc<[u8]>, OwnedSemaphorePermit),
     End,
@@ -68,24 +69,24 @@ enum Item {
 
 impl Outbox {
     /// A queue, and the writer that empties it.
-    pub(crate) fn new(framing: Framing, limits: Limits) -> (Outbox, Writer) {
-        let limits = Limits { queue: limits.queue.max(limits.frame), ..limits };
+    pub(crate) fn new(framing: Framing, limits: ConnectionLimits) -> (Outbox, OutboxWriter) {
+        let limits = ConnectionLimits { queue: limits.queue.max(limits.frame), ..limits };
         let (queue, items) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(OutboxState {
             framing,
             limits,
-            room: Arc::new(Semaphore::new(limits.queue as usize)),
+            capacity: Arc::new(Semaphore::new(limits.queue as usize)),
             closed: CancellationToken::new(),
-            farewell: OnceLock::new(),
+            close_reason: OnceLock::new(),
         });
-        (Outbox { queue, shared: Arc::clone(&shared) }, Writer { items, shared })
+        (Outbox { queue, shared: Arc::clone(&shared) }, OutboxWriter { items, shared })
     }
 
     /// Queues a message at once; a peer without room for it is closed.
-    pub fn push(&self, message: Message) -> Result<(), SendError> {
-        let (json, size) = self.fit(message)?;
-        match Arc::clone(&self.shared.room).try_acquire_many_owned(size) {
-            Ok(room) => self.put(json, room),
+    pub fn push(&self, message: RpcMessage) -> Result<(), SendError> {
+        let (json, size) = self.encode(message)?;
+        match Arc::clone(&self.shared.capacity).try_acquire_many_owned(size) {
+            Ok(room) => self.enqueue(json, room),
             Err(_) => {
                 self.close(too_slow(self.shared.limits.queue));
                 Err(SendError::Closed)
@@ -94,22 +95,22 @@ impl Outbox {
     }
 
     /// Queues a message as soon as there is room for it.
-    pub async fn send(&self, message: Message) -> Result<(), SendError> {
-        let (json, size) = self.fit(message)?;
-        let room = Arc::clone(&self.shared.room).acquire_many_owned(size);
+    pub async fn send(&self, message: RpcMessage) -> Result<(), SendError> {
+        let (json, size) = self.encode(message)?;
+        let room = Arc::clone(&self.shared.capacity).acquire_many_owned(size);
         match self.shared.closed.run_until_cancelled(room).await {
-            Some(Ok(room)) => self.put(json, room),
+            Some(Ok(room)) => self.enqueue(json, room),
             Some(Err(_)) | None => Err(SendError::Closed),
         }
     }
 
     /// Queues a frame that others share, as soon as there is room for it.
-    pub(crate) async fn share(&self, frame: Arc<[u8]>) -> Result<(), SendError> {
+    pub(crate) async fn send_shared(&self, frame: Arc<[u8]>) -> Result<(), SendError> {
         let max = self.shared.limits.frame;
         let size = u32::try_from(frame.len()).ok().filter(|size| *size <= max).ok_or(SendError::TooLarge { max })?;
-        let room = Arc::clone(&self.shared.room).acquire_many_owned(size);
+        let room = Arc::clone(&self.shared.capacity).acquire_many_owned(size);
         match self.shared.closed.run_until_cancelled(room).await {
-            Some(Ok(room)) => self.queue.send(Item::Frame(frame, room)).map_err(|_| SendError::Closed),
+            Some(Ok(room)) => self.queue.send(OutboxItem::Frame(frame, room)).map_err(|_| SendError::Closed),
             Some(Err(_)) | None => Err(SendError::Closed),
         }
     }
@@ -122,14 +123,14 @@ impl Outbox {
     /// Closes the connection: what waits is dropped, and the peer is told why if it still reads.
     pub fn close(&self, why: ErrorObject) {
         // The first reason is the true one.
-        self.shared.farewell.set(why).ok();
+        self.shared.close_reason.set(why).ok();
         self.shared.closed.cancel();
     }
 
     /// Ends the stream after everything queued so far.
     pub(crate) fn finish(&self) {
         // Without a writer the stream has ended already.
-        self.queue.send(Item::End).ok();
+        self.queue.send(OutboxItem::End).ok();
     }
 
     /// Ends when the connection is closed from either side.
@@ -137,7 +138,7 @@ impl Outbox {
         self.shared.closed.cancelled().await;
     }
 
-    fn fit(&self, message: Message) -> Result<(Vec<u8>, u32), SendError> {
+    fn encode(&self, message: RpcMessage) -> Result<(Vec<u8>, u32), SendError> {
         let json = message.into_json();
         let max = self.shared.limits.frame;
         match u32::try_from(json.len()) {
@@ -146,9 +147,9 @@ impl Outbox {
         }
     }
 
-    fn put(&self, json: Vec<u8>, room: OwnedSemaphorePermit) -> Result<(), SendError> {
+    fn enqueue(&self, json: Vec<u8>, room: OwnedSemaphorePermit) -> Result<(), SendError> {
         let frame = self.shared.framing.wrap(json);
-        self.queue.send(Item::Frame(frame.into(), room)).map_err(|_| SendError::Closed)
+        self.queue.send(OutboxItem::Frame(frame.into(), room)).map_err(|_| SendError::Closed)
     }
 }
 
@@ -159,12 +160,12 @@ fn too_slow(queue: u32) -> ErrorObject {
 
 /// Writes what an outbox holds. The connection owns the task that runs it.
 #[derive(Debug)]
-pub(crate) struct Writer {
-    items: mpsc::UnboundedReceiver<Item>,
-    shared: Arc<Shared>,
+pub(crate) struct OutboxWriter {
+    items: mpsc::UnboundedReceiver<OutboxItem>,
+    shared: Arc<OutboxState>,
 }
 
-impl Writer {
+impl OutboxWriter {
     /// Writes until the queue is finished or closed, or the peer is gone.
     pub(crate) async fn run(mut self, output: impl AsyncWrite + Unpin) {
         let shared = Arc::clone(&self.shared);
@@ -187,7 +188,7 @@ impl Writer {
                 () = self.shared.closed.cancelled() => break,
                 item = self.items.recv() => item,
             };
-            let Some(Item::Frame(frame, room)) = item else { break };
+            let Some(OutboxItem::Frame(frame, room)) = item else { break };
             if self.items.is_empty() {
                 output.write_all(&frame).await?;
                 output.flush().await?;
@@ -200,11 +201,11 @@ impl Writer {
                 && let Ok(item) = self.items.try_recv()
             {
                 match item {
-                    Item::Frame(frame, room) => {
+                    OutboxItem::Frame(frame, room) => {
                         together.extend_from_slice(&frame);
                         rooms.push(room);
                     }
-                    Item::End => is_over = true,
+                    OutboxItem::End => is_over = true,
                 }
             }
             output.write_all(&together).await?;
@@ -213,8 +214,8 @@ impl Writer {
                 break;
             }
         }
-        if let Some(error) = self.shared.farewell.get() {
-            let farewell = Message::Response(Response { id: None, outcome: Err(error.clone()) });
+        if let Some(error) = self.shared.close_reason.get() {
+            let farewell = RpcMessage::Response(RpcResponse { id: None, outcome: Err(error.clone()) });
             output.write_all(&self.shared.framing.wrap(farewell.into_json())).await?;
         }
         output.shutdown().await
@@ -230,12 +231,12 @@ mod tests {
     use tokio::io::AsyncReadExt;
 
     use super::*;
-    use crate::Notification;
+    use crate::RpcNotification;
 
-    const SMALL: Limits = Limits { frame: 200, queue: 300, grace: Duration::from_secs(1) };
+    const SMALL: ConnectionLimits = ConnectionLimits { frame: 200, queue: 300, grace: Duration::from_secs(1) };
 
-    fn note(size: usize) -> Message {
-        Message::Notification(Notification { method: "x".repeat(size), params: Value::Null })
+    fn note(size: usize) -> RpcMessage {
+        RpcMessage::Notification(RpcNotification { method: "x".repeat(size), params: Value::Null })
     }
 
     #[tokio::test]
@@ -287,7 +288,7 @@ mod tests {
         writer.run(near).await;
         let mut read = Vec::new();
         far.read_to_end(&mut read).await.unwrap();
-        let Ok(Message::Response(Response { id: None, outcome: Err(error) })) = Message::parse(&read) else {
+        let Ok(RpcMessage::Response(RpcResponse { id: None, outcome: Err(error) })) = RpcMessage::parse(&read) else {
             panic!("one farewell, not {}", String::from_utf8_lossy(&read));
         };
         assert_eq!(error.code, ErrorObject::TOO_SLOW);

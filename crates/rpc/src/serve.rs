@@ -2,9 +2,9 @@
 //! came, whoever sent them, except that one that waits for something slow lets other clients pass; all others run at
 //! once. A client's troubles stay its own.
 
+mod call_queue;
 mod client;
-mod line;
-mod visit;
+mod client_connection;
 
 use std::io;
 use std::pin::Pin;
@@ -21,21 +21,21 @@ use tokio_util::sync::CancellationToken;
 
 pub use client::ClientHandle;
 
-use crate::local::Listener;
-use crate::{Client, ErrorObject, Notifications};
-use line::Line;
+use crate::local::LocalListener;
+use crate::{ErrorObject, Notifications, RpcClient};
+use call_queue::CallQueue;
 
 /// A call being answered.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorObject>> + Send + 'a>>;
+pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorObject>> + Send + 'a>>;
 
 /// Whoever answers the API's calls.
-pub trait Serve: Send + Sync + 'static {
+pub trait RequestHandler: Send + Sync + 'static {
     /// Answers one call. The table has already decided that the method exists and when it runs.
-    fn call(&self, method: Method, params: Value, client: ClientHandle) -> Answering<'_>;
+    fn call(&self, method: Method, params: Value, client: ClientHandle) -> ResponseFuture<'_>;
 }
 
 /// Reads a call's parameters; absent ones are an empty object.
-pub fn params<P: DeserializeOwned>(params: Value) -> Result<P, ErrorObject> {
+pub fn read_params<P: DeserializeOwned>(params: Value) -> Result<P, ErrorObject> {
     let params = if params.is_null() { Value::Object(Map::new()) } else { params };
     serde_json::from_value(params).map_err(ErrorObject::bad_params)
 }
@@ -48,38 +48,38 @@ const LINKS: usize = 16;
 
 /// Where clients in this process come in: they need no socket, and nobody asks who they are.
 #[derive(Debug, Clone)]
-pub struct Inside(mpsc::Sender<UnixStream>);
+pub struct InProcessConnector(mpsc::Sender<UnixStream>);
 
 /// The clients that come in there.
 #[derive(Debug)]
-pub struct Insiders(mpsc::Receiver<UnixStream>);
+pub struct InProcessConnections(mpsc::Receiver<UnixStream>);
 
-impl Inside {
+impl InProcessConnector {
     /// A way in, for whoever serves the other end.
-    pub fn new() -> (Inside, Insiders) {
+    pub fn new() -> (InProcessConnector, InProcessConnections) {
         let (sender, receiver) = mpsc::channel(LINKS);
-        (Inside(sender), Insiders(receiver))
+        (InProcessConnector(sender), InProcessConnections(receiver))
     }
 
     /// A client of the server.
-    pub async fn link(&self) -> io::Result<(Client, Notifications)> {
+    pub async fn connect(&self) -> io::Result<(RpcClient, Notifications)> {
         let (ours, theirs) = UnixStream::pair()?;
         let gone = |_closed| io::Error::new(io::ErrorKind::ConnectionRefused, "nobody serves here any more");
         self.0.send(theirs).await.map_err(gone)?;
         let (input, output) = ours.into_split();
-        Ok(Client::over(input, output))
+        Ok(RpcClient::over(input, output))
     }
 }
 
 /// Serves every client of `listener`, if there is one, and of this process until `token` is cancelled, then lets calls
 /// under way end within the grace.
 pub async fn serve(
-    listener: Option<Listener>,
-    mut insiders: Insiders,
-    server: Arc<dyn Serve>,
+    listener: Option<LocalListener>,
+    mut insiders: InProcessConnections,
+    server: Arc<dyn RequestHandler>,
     token: CancellationToken,
 ) {
-    let (line, calls) = Line::new(Arc::clone(&server));
+    let (line, calls) = CallQueue::new(Arc::clone(&server));
     let mut in_order = JoinSet::new();
     in_order.spawn(calls);
     let mut clients = JoinSet::new();
@@ -87,11 +87,11 @@ pub async fn serve(
         tokio::select! {
             () = token.cancelled() => break,
             Some(stream) = insiders.0.recv() => {
-                clients.spawn(visit::receive(stream, Arc::clone(&server), line.clone(), token.clone()));
+                clients.spawn(client_connection::serve_client(stream, Arc::clone(&server), line.clone(), token.clone()));
             }
             accepted = accept(listener.as_ref()) => match accepted {
                 Ok(stream) => {
-                    clients.spawn(visit::receive(stream, Arc::clone(&server), line.clone(), token.clone()));
+                    clients.spawn(client_connection::serve_client(stream, Arc::clone(&server), line.clone(), token.clone()));
                 }
                 // Too many open files, say: it passes when a client leaves.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -104,7 +104,7 @@ pub async fn serve(
 }
 
 /// The next client; never, where nobody listens.
-async fn accept(listener: Option<&Listener>) -> io::Result<UnixStream> {
+async fn accept(listener: Option<&LocalListener>) -> io::Result<UnixStream> {
     match listener {
         Some(listener) => listener.accept().await,
         None => std::future::pending().await,
@@ -112,8 +112,8 @@ async fn accept(listener: Option<&Listener>) -> io::Result<UnixStream> {
 }
 
 /// Runs one call to its end. A panic in it is an answer, not the end of the server.
-async fn answer(
-    server: Arc<dyn Serve>,
+async fn run_call(
+    server: Arc<dyn RequestHandler>,
     method: Method,
     params: Value,
     client: ClientHandle,

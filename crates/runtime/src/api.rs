@@ -4,33 +4,33 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::{Input, Refusal};
+use kernel::{InputRefusal, KernelInput};
 use protocol::api::{
-    AgentResult, AgentView, AgentsResult, AsksDecideParams, AsksParams, Command, ErrandIdParams, FleetParams,
-    FleetResult, InvokeParams, Method, ModeParams, ModelParams, OutputResult, OwnerParams, PermissionParams,
-    PlanParams, PlanResult, RefusalKind, RulesParams, SelectParams, SendParams, SendResult, SlashList,
-    StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodoEdits, TodoIds,
-    TodosParams,
+    AgentResult, AgentView, AgentsResult, AsksDecideParams, AsksParams, ExternalTaskIdParams, ExternalTaskOwnerParams,
+    FleetParams, FleetResult, InvokeSlashParams, Method, ModeParams, ModelParams, OutputResult, PermissionParams,
+    PlanParams, PlanResult, RefusalKind, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand,
+    SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodoEdits,
+    TodoIds, TodosParams,
 };
 use protocol::{TaskId, TaskState};
-use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
+use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::TodoError;
 use tokio::sync::watch;
 
-use crate::agent::Desk;
-use crate::bus::{Frames, Live, Subscription};
+use crate::agent::SessionContext;
+use crate::bus::{BusMessage, FrameCache, Subscription};
 use crate::commands;
-use crate::errands;
+use crate::external_tasks;
 use crate::hooks;
-use crate::output::output;
-use crate::own::Unchanged;
 use crate::plan;
-use crate::session::Status;
-use crate::slash::{self, Dispatcher, Registry};
-use crate::supervisor::{Receipt, Rejected, Supervisor};
-use crate::todos::Unedited;
+use crate::session::SessionStatus;
+use crate::session_model::ModelChangeError;
+use crate::slash::{self, SlashDispatcher, SlashRegistry};
+use crate::supervisor::{InputRejection, Receipt, Supervisor};
+use crate::task_output::task_output;
+use crate::todos::TodoEditError;
 
 /// Most rows of a page.
 const PAGE_MAX: u64 = 1000;
@@ -39,155 +39,159 @@ const PAGE_MAX: u64 = 1000;
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// The owner's side of the API.
-pub(crate) struct Api {
-    pub(crate) desk: Arc<Desk>,
+pub(crate) struct SessionApi {
+    pub(crate) context: Arc<SessionContext>,
     pub(crate) supervisor: Supervisor,
     pub(crate) root: TaskId,
-    pub(crate) status: watch::Receiver<Status>,
+    pub(crate) status: watch::Receiver<SessionStatus>,
 }
 
-impl Serve for Api {
-    fn call(&self, method: Method, given: Value, client: ClientHandle) -> Answering<'_> {
+impl RequestHandler for SessionApi {
+    fn call(&self, method: Method, given: Value, client: ClientHandle) -> ResponseFuture<'_> {
         Box::pin(async move {
             match method {
-                Method::SessionGet => reply(self.desk.reader().and_then(|reader| reader.session_view())),
+                Method::SessionGet => reply(self.context.reader().and_then(|reader| reader.session_view())),
                 Method::SessionCommand => {
-                    let command: Command = params(given)?;
-                    if let Command::Send(message) = &command {
+                    let command: SessionCommand = read_params(given)?;
+                    if let SessionCommand::Send(message) = &command {
                         self.let_others_pass(message, &client);
                     }
-                    let fate = commands::carry_out(&self.desk, &self.supervisor, self.root, command).await;
-                    json_of(fate.map_err(refused)?)
+                    let fate = commands::carry_out(&self.context, &self.supervisor, self.root, command).await;
+                    json_of(fate.map_err(rejection)?)
                 }
                 Method::SessionSend => {
-                    let receipt = self.send(params(given)?, &client).await?;
+                    let receipt = self.send(read_params(given)?, &client).await?;
                     let mail = receipt.mail.ok_or_else(|| ErrorObject::internal("the message has no receipt"))?;
                     json_of(SendResult { mail })
                 }
                 Method::SessionFleetStart => {
-                    let FleetParams { prompt } = params(given)?;
+                    let FleetParams { prompt } = read_params(given)?;
                     self.send(slash::fleet_prompt(prompt.as_deref()).message(), &client).await?;
                     json_of(FleetResult { started: true })
                 }
                 Method::CommandsList => {
-                    json_of(SlashList { commands: Registry::of(&self.desk.settings.catalog).views() })
+                    json_of(SlashList { commands: SlashRegistry::of(&self.context.settings.catalog).views() })
                 }
                 Method::CommandsInvoke => {
-                    let InvokeParams { name, input } = params(given)?;
+                    let InvokeSlashParams { name, input } = read_params(given)?;
                     // It may run the commands of a file, or hooks.
-                    client.let_others_pass();
-                    let dispatcher = Dispatcher { desk: &self.desk, supervisor: &self.supervisor, root: self.root };
+                    client.release_turn();
+                    let dispatcher =
+                        SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let answer = dispatcher.invoke(&name, &input).await.answer();
-                    json_of(answer.map_err(|why| refusal(RefusalKind::Unfit, &why))?)
+                    json_of(answer.map_err(|why| refusal(RefusalKind::Invalid, &why))?)
                 }
-                Method::SessionInterrupt => self.command(Command::Interrupt).await,
-                Method::SessionStop => self.command(Command::Stop).await,
+                Method::SessionInterrupt => self.command(SessionCommand::Interrupt).await,
+                Method::SessionStop => self.command(SessionCommand::Stop).await,
                 Method::ModeGet => {
-                    reply(self.desk.reader().and_then(|reader| Ok(ModeParams { mode: reader.session_view()?.mode })))
+                    reply(self.context.reader().and_then(|reader| Ok(ModeParams { mode: reader.session_view()?.mode })))
                 }
-                Method::ModeSet => self.command(Command::SetMode(params(given)?)).await,
+                Method::ModeSet => self.command(SessionCommand::SetMode(read_params(given)?)).await,
                 Method::PermissionSet => {
-                    let PermissionParams { mode } = params(given)?;
-                    self.desk.grants.set(mode);
+                    let PermissionParams { mode } = read_params(given)?;
+                    self.context.grants.set_mode(mode);
                     Ok(json!({}))
                 }
                 Method::RulesSet => {
-                    let RulesParams { changes } = params(given)?;
-                    let changed = self.desk.grants.change(&changes);
-                    changed.map(|()| json!({})).map_err(|error| refused(Rejected::Rule(error)))
+                    let RulesParams { changes } = read_params(given)?;
+                    let changed = self.context.grants.change_rules(&changes);
+                    changed.map(|()| json!({})).map_err(|error| rejection(InputRejection::Rule(error)))
                 }
                 Method::PlanRead => {
-                    let text = plan::read_plan(&self.desk.settings.home, self.desk.session);
+                    let text = plan::read_plan(&self.context.settings.home, self.context.session);
                     json_of(PlanResult { text: text.map_err(ErrorObject::internal)? })
                 }
                 Method::PlanUpdate => {
-                    let PlanParams { text } = params(given)?;
-                    let kept = plan::write(&self.desk.settings.home, self.desk.session, &text);
+                    let PlanParams { text } = read_params(given)?;
+                    let kept = plan::write(&self.context.settings.home, self.context.session, &text);
                     kept.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
                 Method::PlanDelete => {
-                    let removed = plan::remove(&self.desk.settings.home, self.desk.session);
+                    let removed = plan::remove(&self.context.settings.home, self.context.session);
                     removed.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
-                Method::ModelGet => json_of(ModelParams { model: self.desk.own_spec().to_string() }),
+                Method::ModelGet => json_of(ModelParams { model: self.context.session_model_spec().to_string() }),
                 Method::ModelSet => {
-                    let ModelParams { model } = params(given)?;
-                    let changed = self.desk.change_model(&self.supervisor, self.root, &model).await;
-                    json_of(ModelParams { model: changed.map_err(unchanged)? })
+                    let ModelParams { model } = read_params(given)?;
+                    let changed = self.context.change_model(&self.supervisor, self.root, &model).await;
+                    json_of(ModelParams { model: changed.map_err(model_refusal)? })
                 }
                 Method::AgentsList => {
-                    let agents = self.desk.settings.catalog.agents.iter().map(AgentView::from).collect();
+                    let agents = self.context.settings.catalog.agents.iter().map(AgentView::from).collect();
                     json_of(AgentsResult { agents })
                 }
                 Method::AgentsStart => {
-                    let wanted: StartAgentParams = params(given)?;
-                    let dispatcher = Dispatcher { desk: &self.desk, supervisor: &self.supervisor, root: self.root };
+                    let wanted: StartAgentParams = read_params(given)?;
+                    let dispatcher =
+                        SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let task = dispatcher.spawn(wanted).await;
-                    json_of(StartAgentResult { task: task.map_err(|why| refusal(RefusalKind::Unfit, &why))? })
+                    json_of(StartAgentResult { task: task.map_err(|why| refusal(RefusalKind::Invalid, &why))? })
                 }
                 Method::AgentGet => {
-                    json_of(AgentResult { agent: self.desk.selected(self.root).as_ref().map(AgentView::from) })
+                    json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
                 }
                 Method::AgentSelect => {
-                    let SelectParams { agent } = params(given)?;
-                    let input = self.desk.selection(agent.as_deref());
-                    self.submit(input.map_err(|why| refusal(RefusalKind::Unfit, &why))?).await?;
-                    json_of(AgentResult { agent: self.desk.selected(self.root).as_ref().map(AgentView::from) })
+                    let SelectAgentParams { agent } = read_params(given)?;
+                    let input = self.context.selection_input(agent.as_deref());
+                    self.submit(input.map_err(|why| refusal(RefusalKind::Invalid, &why))?).await?;
+                    json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
                 }
-                Method::ErrandsList => json_of(errands::list(&self.supervisor).await.map_err(refused)?),
-                Method::ErrandsRegister => {
-                    json_of(errands::register(&self.supervisor, params(given)?).await.map_err(refused)?)
+                Method::ExternalTasksList => json_of(external_tasks::list(&self.supervisor).await.map_err(rejection)?),
+                Method::ExternalTasksRegister => {
+                    json_of(external_tasks::register(&self.supervisor, read_params(given)?).await.map_err(rejection)?)
                 }
-                Method::ErrandsUpdate => {
-                    json_of(errands::update(&self.supervisor, params(given)?).await.map_err(refused)?)
+                Method::ExternalTasksUpdate => {
+                    json_of(external_tasks::update(&self.supervisor, read_params(given)?).await.map_err(rejection)?)
                 }
-                Method::ErrandsOrphan => {
-                    let OwnerParams { owner } = params(given)?;
-                    self.submit(Input::Orphan { owner }).await.map(|_receipt| json!({}))
+                Method::ExternalTasksOrphan => {
+                    let ExternalTaskOwnerParams { owner } = read_params(given)?;
+                    self.submit(KernelInput::OrphanExternalTasks { owner }).await.map(|_receipt| json!({}))
                 }
-                Method::ErrandsForget => {
-                    let ErrandIdParams { id } = params(given)?;
-                    self.submit(Input::ForgetErrand(id)).await.map(|_receipt| json!({}))
+                Method::ExternalTasksForget => {
+                    let ExternalTaskIdParams { id } = read_params(given)?;
+                    self.submit(KernelInput::ForgetExternalTask(id)).await.map(|_receipt| json!({}))
                 }
-                Method::TasksList => self.list(params(given)?),
+                Method::TasksList => self.list(read_params(given)?),
                 Method::TasksGet => {
-                    let TaskParams { task } = params(given)?;
-                    let record = self.desk.reader().and_then(|reader| reader.record(task));
+                    let TaskParams { task } = read_params(given)?;
+                    let record = self.context.reader().and_then(|reader| reader.record(task));
                     json_of(record.map_err(ErrorObject::internal)?.ok_or_else(|| no_task(task))?)
                 }
                 Method::TasksOutput => {
-                    let TaskParams { task } = params(given)?;
-                    let view = self.desk.reader().and_then(|reader| reader.task(task));
+                    let TaskParams { task } = read_params(given)?;
+                    let view = self.context.reader().and_then(|reader| reader.task(task));
                     let view = view.map_err(ErrorObject::internal)?.ok_or_else(|| no_task(task))?;
-                    json_of(OutputResult { output: output(&self.desk.settings.home, self.desk.session, &view) })
+                    json_of(OutputResult {
+                        output: task_output(&self.context.settings.home, self.context.session, &view),
+                    })
                 }
-                Method::TasksStop => self.command(Command::StopTask(params(given)?)).await,
-                Method::TasksPromote => self.command(Command::Promote(params(given)?)).await,
-                Method::TasksForget => self.command(Command::Forget(params(given)?)).await,
+                Method::TasksStop => self.command(SessionCommand::StopTask(read_params(given)?)).await,
+                Method::TasksPromote => self.command(SessionCommand::Promote(read_params(given)?)).await,
+                Method::TasksForget => self.command(SessionCommand::Forget(read_params(given)?)).await,
                 Method::TodosList => {
-                    let wanted: TodosParams = params(given)?;
-                    let wanted = TodosParams { limit: most(wanted.limit), ..wanted };
-                    reply(self.desk.reader().and_then(|reader| reader.todos_page(&wanted)))
+                    let wanted: TodosParams = read_params(given)?;
+                    let wanted = TodosParams { limit: page_limit(wanted.limit), ..wanted };
+                    reply(self.context.reader().and_then(|reader| reader.todos_page(&wanted)))
                 }
-                Method::TodosAdd => self.edit(TodoEdit::Add(params(given)?)).await,
-                Method::TodosUpdate => self.edit(TodoEdit::Change(params(given)?)).await,
+                Method::TodosAdd => self.edit(TodoEdit::Add(read_params(given)?)).await,
+                Method::TodosUpdate => self.edit(TodoEdit::Change(read_params(given)?)).await,
                 Method::TodosEdit => {
-                    let TodoEdits { edits } = params(given)?;
-                    let ids = self.desk.edit_todos(edits).await.map_err(unedited)?;
+                    let TodoEdits { edits } = read_params(given)?;
+                    let ids = self.context.edit_todos(edits).await.map_err(todo_refusal)?;
                     json_of(TodoIds { ids })
                 }
                 Method::AsksList => {
-                    let wanted: AsksParams = params(given)?;
-                    let wanted = AsksParams { limit: most(wanted.limit), ..wanted };
-                    reply(self.desk.reader().and_then(|reader| reader.asks_page(&wanted)))
+                    let wanted: AsksParams = read_params(given)?;
+                    let wanted = AsksParams { limit: page_limit(wanted.limit), ..wanted };
+                    reply(self.context.reader().and_then(|reader| reader.asks_page(&wanted)))
                 }
-                Method::AsksDecide => self.decide(params(given)?).await,
+                Method::AsksDecide => self.decide(read_params(given)?).await,
                 Method::EventsSubscribe => {
-                    let from: SubscribeParams = params(given)?;
-                    let subscription = self.desk.bus.subscribe(from.after);
-                    let frames = self.desk.bus.frames();
+                    let from: SubscribeParams = read_params(given)?;
+                    let subscription = self.context.bus.subscribe(from.after);
+                    let frames = self.context.bus.frames();
                     let pause = Duration::from_millis(from.pause_ms).min(PAUSE_MAX);
-                    client.attach(forward(subscription, frames, self.status.clone(), client.clone(), pause));
+                    client.attach(forward_events(subscription, frames, self.status.clone(), client.clone(), pause));
                     Ok(json!({}))
                 }
             }
@@ -195,54 +199,55 @@ impl Serve for Api {
     }
 }
 
-impl Api {
+impl SessionApi {
     /// Sends a message as hooks let it pass.
     async fn send(&self, message: SendParams, client: &ClientHandle) -> Result<Receipt, ErrorObject> {
         self.let_others_pass(&message, client);
-        let message = hooks::prompted(&self.desk, &self.supervisor, self.root, message).await.map_err(refused)?;
-        self.submit(commands::input(Command::Send(message), self.root)).await
+        let message =
+            hooks::filter_prompt(&self.context, &self.supervisor, self.root, message).await.map_err(rejection)?;
+        self.submit(commands::input_of(SessionCommand::Send(message), self.root)).await
     }
 
     /// Hooks may take as long as they like; only whoever sent the message waits for them.
     fn let_others_pass(&self, message: &SendParams, client: &ClientHandle) {
-        if hooks::hear_prompt(&self.desk, self.root, message) {
-            client.let_others_pass();
+        if hooks::has_prompt_hook(&self.context, self.root, message) {
+            client.release_turn();
         }
     }
 
-    async fn command(&self, command: Command) -> Result<Value, ErrorObject> {
-        self.submit(commands::input(command, self.root)).await.map(|_receipt| json!({}))
+    async fn command(&self, command: SessionCommand) -> Result<Value, ErrorObject> {
+        self.submit(commands::input_of(command, self.root)).await.map(|_receipt| json!({}))
     }
 
     async fn decide(&self, AsksDecideParams { decided, interrupt }: AsksDecideParams) -> Result<Value, ErrorObject> {
-        let decide = self.command(Command::Decide(decided));
+        let decide = self.command(SessionCommand::Decide(decided));
         if !interrupt {
             return decide.await;
         }
         // They line up together: no step is taken between them.
-        let (decided, interrupted) = tokio::join!(decide, self.command(Command::Interrupt));
+        let (decided, interrupted) = tokio::join!(decide, self.command(SessionCommand::Interrupt));
         decided.and(interrupted)
     }
 
     fn list(&self, wanted: TasksParams) -> Result<Value, ErrorObject> {
-        if let Some(word) = wanted.state.as_deref().filter(|word| !TaskState::WORDS.contains(word)) {
-            let known = TaskState::WORDS.join(", ");
-            return Err(refusal(RefusalKind::Unfit, &format_args!("`{word}` is no state; there are: {known}")));
+        if let Some(word) = wanted.state.as_deref().filter(|word| !TaskState::NAMES.contains(word)) {
+            let known = TaskState::NAMES.join(", ");
+            return Err(refusal(RefusalKind::Invalid, &format_args!("`{word}` is no state; there are: {known}")));
         }
-        let wanted = TasksParams { limit: most(wanted.limit), ..wanted };
-        reply(self.desk.reader().and_then(|reader| reader.tasks(&wanted)))
+        let wanted = TasksParams { limit: page_limit(wanted.limit), ..wanted };
+        reply(self.context.reader().and_then(|reader| reader.tasks(&wanted)))
     }
 
     /// Edits a todo; the answer is the todo as it stands then.
     async fn edit(&self, edit: TodoEdit) -> Result<Value, ErrorObject> {
-        let ids = self.desk.edit_todos(vec![edit]).await.map_err(unedited)?;
-        let page = self.desk.reader().and_then(|reader| reader.todos_page(&TodosParams::every()));
+        let ids = self.context.edit_todos(vec![edit]).await.map_err(todo_refusal)?;
+        let page = self.context.reader().and_then(|reader| reader.todos_page(&TodosParams::all_todos()));
         let mut todos = page.map_err(ErrorObject::internal)?.todos.into_iter();
         json_of(todos.find(|todo| ids.contains(&todo.id)).ok_or_else(|| ErrorObject::internal("the todo is gone"))?)
     }
 
-    async fn submit(&self, input: Input) -> Result<Receipt, ErrorObject> {
-        self.supervisor.submit(input).await.map_err(refused)
+    async fn submit(&self, input: KernelInput) -> Result<Receipt, ErrorObject> {
+        self.supervisor.submit(input).await.map_err(rejection)
     }
 }
 
@@ -250,25 +255,27 @@ impl Api {
 const REFUSED: i64 = 1;
 
 /// An input that was not carried out; a program can tell by `data.kind` why.
-fn refused(rejected: Rejected) -> ErrorObject {
+fn rejection(rejected: InputRejection) -> ErrorObject {
     match rejected {
-        Rejected::Paused(_) | Rejected::Gone => ErrorObject::internal(rejected),
-        Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_) => refusal(rejected.kind(), &rejected),
+        InputRejection::Paused(_) | InputRejection::SessionEnded => ErrorObject::internal(rejected),
+        InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_) => {
+            refusal(rejected.kind(), &rejected)
+        }
     }
 }
 
-fn unchanged(error: Unchanged) -> ErrorObject {
+fn model_refusal(error: ModelChangeError) -> ErrorObject {
     match error {
-        Unchanged::Rejected(rejected) => refused(rejected),
-        Unchanged::Unusable { .. } | Unchanged::Unpriced(_) => refusal(RefusalKind::Unfit, &error),
+        ModelChangeError::Rejected(rejected) => rejection(rejected),
+        ModelChangeError::Unusable { .. } | ModelChangeError::Unpriced(_) => refusal(RefusalKind::Invalid, &error),
     }
 }
 
-fn unedited(error: Unedited) -> ErrorObject {
+fn todo_refusal(error: TodoEditError) -> ErrorObject {
     match error {
-        Unedited::Rejected(rejected) => refused(rejected),
-        Unedited::Todo(TodoError::Store(error)) => ErrorObject::internal(error),
-        Unedited::Todo(error) => refusal(RefusalKind::Unfit, &error),
+        TodoEditError::Rejected(rejected) => rejection(rejected),
+        TodoEditError::Todo(TodoError::Store(error)) => ErrorObject::internal(error),
+        TodoEditError::Todo(error) => refusal(RefusalKind::Invalid, &error),
     }
 }
 
@@ -277,11 +284,11 @@ fn refusal(kind: RefusalKind, message: &dyn fmt::Display) -> ErrorObject {
 }
 
 fn no_task(task: TaskId) -> ErrorObject {
-    refused(Refusal::UnknownTask(task).into())
+    rejection(InputRefusal::UnknownTask(task).into())
 }
 
 /// How many rows a page may have.
-fn most(limit: Option<u64>) -> Option<u64> {
+fn page_limit(limit: Option<u64>) -> Option<u64> {
     limit.map(|limit| limit.min(PAGE_MAX))
 }
 
@@ -296,14 +303,14 @@ fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {
 /// Sends every event to a client, as fast as it reads, and streamed text as it comes; after the events that it follows
 /// from, the session's state. After each batch it waits for `pause`, so that what happens
 /// meanwhile is sent together.
-async fn forward(
+async fn forward_events(
     mut subscription: Subscription,
-    frames: Arc<Frames>,
-    mut status: watch::Receiver<Status>,
+    frames: Arc<FrameCache>,
+    mut status: watch::Receiver<SessionStatus>,
     client: ClientHandle,
     pause: Duration,
 ) {
-    let mut seen = subscription.seen();
+    let mut seen = subscription.last_seq();
     let mut is_pause_due = false;
     let mut due = Some(status.borrow_and_update().view());
     loop {
@@ -327,14 +334,14 @@ async fn forward(
         };
         is_pause_due = !pause.is_zero();
         let sent = match next {
-            Ok(Some(Live::Event(envelope))) => {
+            Ok(Some(BusMessage::Event(envelope))) => {
                 seen = envelope.seq;
-                match frames.get(envelope.seq, || client.frame("event", &*envelope)) {
-                    Ok(frame) => client.share(frame).await,
+                match frames.get_or_write(envelope.seq, || client.frame("event", &*envelope)) {
+                    Ok(frame) => client.send_shared(frame).await,
                     Err(error) => Err(error),
                 }
             }
-            Ok(Some(Live::Text { task, turn, text })) => {
+            Ok(Some(BusMessage::Text { task, turn, text })) => {
                 client.deliver("text", &json!({ "task": task, "turn": turn, "text": text })).await
             }
             Ok(None) => return,

@@ -1,98 +1,103 @@
 //! What is put before a person: calls that need permission, and the model's own questions.
 
-use kernel::Decided;
+use kernel::DecidedAsk;
 use policy::Verdict;
-use protocol::{Answer, AnswerStatus, Ask, AskId, Call, Clip, DecidedBy, Decision, Subject};
+use protocol::{Ask, AskDecision, AskId, AskSubject, Clip, DecidedBy, ToolCallRequest, ToolResult, ToolResultStatus};
 use sha2::{Digest, Sha256};
-use tools::{BoxFuture, Question, ToolError};
+use tools::{BoxFuture, ToolError, UserQuestion};
 
-use crate::agent::Desk;
-use crate::permit;
-use crate::waits::Caller;
+use crate::agent::SessionContext;
+use crate::call_waits::Caller;
+use crate::permission_check;
 
 /// How many bytes of its digest an ask goes by: nobody can write two calls that share them.
-const NAME: usize = 16;
+const ASK_ID_BYTES: usize = 16;
 
 /// Most bytes of a person's words that a model reads.
-const WORDS: usize = 8 * 1024;
+const MAX_REPLY_BYTES: usize = 8 * 1024;
 
 /// Most bytes of why a call was not permitted.
-const REASON: usize = 4 * 1024;
+const MAX_REASON_BYTES: usize = 4 * 1024;
 
 /// The ask for permission to run a call.
-pub(crate) fn permission(desk: &Desk, caller: &Caller, call: &Call, verdict: &Verdict) -> Ask {
-    let subject = Subject::Permission {
+pub(crate) fn permission_ask(
+    context: &SessionContext,
+    caller: &Caller,
+    call: &ToolCallRequest,
+    verdict: &Verdict,
+) -> Ask {
+    let subject = AskSubject::Permission {
         tool: call.tool.clone(),
         input: call.input.clone(),
         reason: verdict.reason(),
         rules: verdict.rules(),
     };
-    ask(desk, caller, &["permission", &call.tool, &call.input], subject)
+    ask(context, caller, &["permission", &call.tool, &call.input], subject)
 }
 
 /// What the model is told when permission was not given.
-pub(crate) fn refused(call: &Call, verdict: &Verdict, decided: &Decided) -> Answer {
+pub(crate) fn refused_answer(call: &ToolCallRequest, verdict: &Verdict, decided: &DecidedAsk) -> ToolResult {
     let text = match (decided.by, &decided.decision) {
-        (DecidedBy::User, Decision::Deny { words }) if !words.trim().is_empty() => {
-            let words = Clip::new(words.trim(), WORDS);
+        (DecidedBy::User, AskDecision::Deny { message: words }) if !words.trim().is_empty() => {
+            let words = Clip::new(words.trim(), MAX_REPLY_BYTES);
             format!("The user did not permit this call of `{}`, and says: {words}", call.tool)
         }
         (DecidedBy::User, _) => format!("The user did not permit this call of `{}`.", call.tool),
         (DecidedBy::Deadline, _) => {
-            let denied = Clip::new(&permit::denied(&call.tool, verdict), REASON);
+            let denied = Clip::new(&permission_check::denial_text(&call.tool, verdict), MAX_REASON_BYTES);
             format!("{denied} Nobody was there to decide it in time.")
         }
     };
-    Answer { status: AnswerStatus::Denied, text }
+    ToolResult { status: ToolResultStatus::Denied, text }
 }
 
 /// Asks the user what a model wants to know.
 #[derive(Debug)]
-pub(crate) struct Questions {
-    pub(crate) desk: std::sync::Arc<Desk>,
+pub(crate) struct UserAsker {
+    pub(crate) context: std::sync::Arc<SessionContext>,
     pub(crate) caller: Caller,
 }
 
-impl tools::Asker for Questions {
-    fn ask(&self, question: Question) -> BoxFuture<'_, Result<Option<String>, ToolError>> {
+impl tools::UserPrompter for UserAsker {
+    fn ask(&self, question: UserQuestion) -> BoxFuture<'_, Result<Option<String>, ToolError>> {
         Box::pin(async move {
-            let Question { question, choices } = question;
+            let UserQuestion { question, choices } = question;
             let exact = ["question", &question].into_iter().chain(choices.iter().map(String::as_str));
             let exact: Vec<&str> = exact.collect();
-            let subject = Subject::Question { question: question.clone(), choices: choices.clone() };
-            let ask = ask(&self.desk, &self.caller, &exact, subject);
+            let subject = AskSubject::Question { question: question.clone(), choices: choices.clone() };
+            let ask = ask(&self.context, &self.caller, &exact, subject);
             let id = ask.id.clone();
-            let wait = self.desk.settings.ask_wait;
+            let wait = self.context.settings.ask_wait;
             let pending = self.caller.ask(ask, wait).await.map_err(ToolError::broken)?;
-            let decided = pending.decided().await.map_err(ToolError::broken)?;
+            let decided = pending.decision().await.map_err(ToolError::broken)?;
             if decided.ask != id {
                 return Err(ToolError::refused("a call asks one question; ask the next with another call"));
             }
             Ok(match decided.decision {
-                Decision::Reply { text } => Some(text),
-                Decision::Allow { .. } | Decision::Deny { .. } | Decision::Proceed { .. } => None,
+                AskDecision::Reply { text } => Some(text),
+                AskDecision::Allow { .. } | AskDecision::Deny { .. } | AskDecision::Proceed { .. } => None,
             })
         })
     }
 }
 
 /// An ask of a call, named by everything that makes it this one.
-pub(crate) fn ask(desk: &Desk, caller: &Caller, exact: &[&str], subject: Subject) -> Ask {
-    let until_at = desk.settings.ask_wait.map(|wait| desk.settings.clock.now().plus(wait));
-    let (session, task, turn) = (desk.session.to_string(), caller.run.task.to_string(), caller.turn.0.to_string());
+pub(crate) fn ask(context: &SessionContext, caller: &Caller, exact: &[&str], subject: AskSubject) -> Ask {
+    let until_at = context.settings.ask_wait.map(|wait| context.settings.clock.now().plus(wait));
+    let (session, task, turn) = (context.session.to_string(), caller.run.task.to_string(), caller.turn.0.to_string());
     let place = [session.as_str(), &task, &turn, &caller.call.0];
-    Ask { id: id(place.into_iter().chain(exact.iter().copied())), call: caller.call.clone(), subject, until_at }
+    Ask { id: ask_id(place.into_iter().chain(exact.iter().copied())), call: caller.call.clone(), subject, until_at }
 }
 
 /// The name of an ask, from everything that makes its call this one and no other.
-fn id<'a>(exact: impl Iterator<Item = &'a str>) -> AskId {
+fn ask_id<'a>(exact: impl Iterator<Item = &'a str>) -> AskId {
     let mut digest = Sha256::new();
     for part in exact {
         // Where a part ends is part of what it says.
         digest.update((part.len() as u64).to_le_bytes());
         digest.update(part);
     }
-    AskId(digest.finalize().iter().take(NAME).map(|byte| format!("{byte:02x}")).collect())
+    AskId(digest.finalize().iter().take(ASK_ID_BYTES).map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]
@@ -100,14 +105,14 @@ mod tests {
     use super::*;
 
     fn named(parts: &[&str]) -> String {
-        id(parts.iter().copied()).0
+        ask_id(parts.iter().copied()).0
     }
 
     #[test]
     fn a_name_covers_every_byte_of_the_call_and_where_its_parts_end() {
         let call = ["ses-1", "task-1", "3", "c1", "permission", "shell", r#"{"command":"rm -r a"}"#];
         let name = named(&call);
-        assert_eq!(name.len(), 2 * NAME);
+        assert_eq!(name.len(), 2 * ASK_ID_BYTES);
         assert_eq!(name, named(&call));
         for (index, part) in call.iter().enumerate() {
             for at in 0..part.len() {

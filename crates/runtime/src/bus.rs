@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::Home;
 use protocol::{Envelope, SessionId, TaskId, Turn};
-use store::{Reader, StoreError};
+use store::{SessionReader, StoreError};
 use tokio::sync::broadcast::{self, error::RecvError};
 
 /// How many items a subscriber may be behind before it goes back to the log.
 const BACKLOG: usize = 1024;
 
 /// How many events are read from the log at a time.
-const PAGE: usize = 256;
+const PAGE_EVENTS: usize = 256;
 
 /// One thing a subscriber is told.
 #[derive(Debug, Clone)]
-pub enum Live {
+pub enum BusMessage {
     /// A durable event.
     Event(Arc<Envelope>),
     /// More text of an answer that is still arriving.
@@ -35,26 +35,30 @@ pub enum Live {
 
 /// Where the supervisor publishes.
 #[derive(Debug, Clone)]
-pub struct Bus {
+pub struct EventBus {
     home: Home,
     session: SessionId,
-    sender: broadcast::Sender<Live>,
-    frames: Arc<Frames>,
+    sender: broadcast::Sender<BusMessage>,
+    frames: Arc<FrameCache>,
 }
 
 /// The newest events as they are told to clients: each is written once, however many clients there are.
 #[derive(Debug, Default)]
-pub(crate) struct Frames(Mutex<VecDeque<(u64, Arc<[u8]>)>>);
+pub(crate) struct FrameCache(Mutex<VecDeque<(u64, Arc<[u8]>)>>);
 
 /// How many events are kept as they were written.
-const FRAMES: usize = 256;
+const MAX_FRAMES: usize = 256;
 
 /// Most bytes of one that is kept.
-const FRAME_MAX: usize = 64 * 1024;
+const MAX_FRAME_BYTES: usize = 64 * 1024;
 
-impl Frames {
+impl FrameCache {
     /// The frame of an event, made by `write` unless another client was told it already.
-    pub(crate) fn get<E>(&self, seq: u64, write: impl FnOnce() -> Result<Arc<[u8]>, E>) -> Result<Arc<[u8]>, E> {
+    pub(crate) fn get_or_write<E>(
+        &self,
+        seq: u64,
+        write: impl FnOnce() -> Result<Arc<[u8]>, E>,
+    ) -> Result<Arc<[u8]>, E> {
         let known = |frames: &VecDeque<(u64, Arc<[u8]>)>| {
             let at = frames.binary_search_by_key(&seq, |(known, _)| *known).ok()?;
             frames.get(at).map(|(_, frame)| Arc::clone(frame))
@@ -65,8 +69,8 @@ impl Frames {
         let frame = write()?;
         let mut frames = self.lock();
         // Old events that one client catches up with are nobody else's.
-        if frame.len() <= FRAME_MAX && frames.back().is_none_or(|(newest, _)| *newest < seq) {
-            if frames.len() == FRAMES {
+        if frame.len() <= MAX_FRAME_BYTES && frames.back().is_none_or(|(newest, _)| *newest < seq) {
+            if frames.len() == MAX_FRAMES {
                 frames.pop_front();
             }
             frames.push_back((seq, Arc::clone(&frame)));
@@ -79,23 +83,23 @@ impl Frames {
     }
 }
 
-impl Bus {
-    pub(crate) fn new(home: Home, session: SessionId) -> Bus {
-        Bus { home, session, sender: broadcast::Sender::new(BACKLOG), frames: Arc::default() }
+impl EventBus {
+    pub(crate) fn new(home: Home, session: SessionId) -> EventBus {
+        EventBus { home, session, sender: broadcast::Sender::new(BACKLOG), frames: Arc::default() }
     }
 
-    pub(crate) fn publish(&self, live: Live) {
+    pub(crate) fn publish(&self, live: BusMessage) {
         // Nobody listening is fine: the log has it.
         let _listeners = self.sender.send(live);
     }
 
     /// Whatever happens to tasks from now on, without what it is.
-    pub(crate) fn stirrings(&self) -> Stirrings {
-        Stirrings(self.sender.subscribe())
+    pub(crate) fn task_activity(&self) -> TaskActivity {
+        TaskActivity(self.sender.subscribe())
     }
 
     /// Events as they are told to clients.
-    pub(crate) fn frames(&self) -> Arc<Frames> {
+    pub(crate) fn frames(&self) -> Arc<FrameCache> {
         Arc::clone(&self.frames)
     }
 
@@ -105,7 +109,7 @@ impl Bus {
             home: self.home.clone(),
             session: self.session,
             receiver: self.sender.subscribe(),
-            seen: seq,
+            last_seq: seq,
             missed: true,
             page: Vec::new(),
         }
@@ -114,15 +118,15 @@ impl Bus {
 
 /// Tells that something has happened to a task.
 #[derive(Debug)]
-pub(crate) struct Stirrings(broadcast::Receiver<Live>);
+pub(crate) struct TaskActivity(broadcast::Receiver<BusMessage>);
 
-impl Stirrings {
+impl TaskActivity {
     /// Waits until something may have happened to the task; whether anything more can.
-    pub(crate) async fn of(&mut self, task: TaskId) -> bool {
+    pub(crate) async fn wait_for(&mut self, task: TaskId) -> bool {
         loop {
             match self.0.recv().await {
-                Ok(Live::Event(envelope)) if envelope.entry.task == task => return true,
-                Ok(Live::Event(_) | Live::Text { .. }) => {}
+                Ok(BusMessage::Event(envelope)) if envelope.entry.task == task => return true,
+                Ok(BusMessage::Event(_) | BusMessage::Text { .. }) => {}
                 // It may have been among what was missed.
                 Err(RecvError::Lagged(_)) => return true,
                 Err(RecvError::Closed) => return false,
@@ -136,8 +140,8 @@ impl Stirrings {
 pub struct Subscription {
     home: Home,
     session: SessionId,
-    receiver: broadcast::Receiver<Live>,
-    seen: u64,
+    receiver: broadcast::Receiver<BusMessage>,
+    last_seq: u64,
     missed: bool,
     /// Events read from the log and not given out, newest first.
     page: Vec<Envelope>,
@@ -145,25 +149,25 @@ pub struct Subscription {
 
 impl Subscription {
     /// The last event that it gave out, or began after.
-    pub(crate) fn seen(&self) -> u64 {
-        self.seen
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.last_seq
     }
 
     /// The next thing; none when the session's owner is gone.
-    pub async fn next(&mut self) -> Result<Option<Live>, StoreError> {
+    pub async fn next(&mut self) -> Result<Option<BusMessage>, StoreError> {
         loop {
             if let Some(envelope) = self.missed_event()? {
-                self.seen = envelope.seq;
-                return Ok(Some(Live::Event(Arc::new(envelope))));
+                self.last_seq = envelope.seq;
+                return Ok(Some(BusMessage::Event(Arc::new(envelope))));
             }
             match self.receiver.recv().await {
-                Ok(Live::Event(envelope)) if envelope.seq <= self.seen => {}
-                Ok(Live::Event(envelope)) if envelope.seq > self.seen + 1 => self.missed = true,
-                Ok(Live::Event(envelope)) => {
-                    self.seen = envelope.seq;
-                    return Ok(Some(Live::Event(envelope)));
+                Ok(BusMessage::Event(envelope)) if envelope.seq <= self.last_seq => {}
+                Ok(BusMessage::Event(envelope)) if envelope.seq > self.last_seq + 1 => self.missed = true,
+                Ok(BusMessage::Event(envelope)) => {
+                    self.last_seq = envelope.seq;
+                    return Ok(Some(BusMessage::Event(envelope)));
                 }
-                Ok(text @ Live::Text { .. }) => return Ok(Some(text)),
+                Ok(text @ BusMessage::Text { .. }) => return Ok(Some(text)),
                 Err(RecvError::Lagged(_)) => self.missed = true,
                 Err(RecvError::Closed) => return Ok(None),
             }
@@ -172,9 +176,9 @@ impl Subscription {
 
     fn missed_event(&mut self) -> Result<Option<Envelope>, StoreError> {
         if self.page.is_empty() && self.missed {
-            self.page = Reader::open(&self.home, self.session)?.events_after(self.seen, PAGE)?;
+            self.page = SessionReader::open(&self.home, self.session)?.events_after(self.last_seq, PAGE_EVENTS)?;
             self.page.reverse();
-            self.missed = self.page.len() == PAGE;
+            self.missed = self.page.len() == PAGE_EVENTS;
         }
         Ok(self.page.pop())
     }
@@ -188,11 +192,11 @@ mod tests {
 
     #[test]
     fn an_event_is_written_once_for_all_clients() {
-        let frames = Frames::default();
+        let frames = FrameCache::default();
         let mut written = 0;
         for _client in 0..120 {
             for seq in 1..=200 {
-                let frame = frames.get(seq, || {
+                let frame = frames.get_or_write(seq, || {
                     written += 1;
                     Ok::<_, Infallible>(seq.to_string().into_bytes().into())
                 });
@@ -201,10 +205,10 @@ mod tests {
         }
         assert_eq!(written, 200);
         for seq in 1000..2000 {
-            frames.get(seq, || Ok::<_, Infallible>(Arc::from(*b"x"))).unwrap();
+            frames.get_or_write(seq, || Ok::<_, Infallible>(Arc::from(*b"x"))).unwrap();
         }
-        assert!(frames.lock().len() <= FRAMES);
-        let large = frames.get(2000, || Ok::<_, Infallible>(vec![0; FRAME_MAX + 1].into())).unwrap();
-        assert_eq!((large.len(), frames.lock().back().map(|(seq, _)| *seq)), (FRAME_MAX + 1, Some(1999)));
+        assert!(frames.lock().len() <= MAX_FRAMES);
+        let large = frames.get_or_write(2000, || Ok::<_, Infallible>(vec![0; MAX_FRAME_BYTES + 1].into())).unwrap();
+        assert_eq!((large.len(), frames.lock().back().map(|(seq, _)| *seq)), (MAX_FRAME_BYTES + 1, Some(1999)));
     }
 }

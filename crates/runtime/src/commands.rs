@@ -4,30 +4,30 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use kernel::{Input, Letter};
-use protocol::api::{Command, CommandFate, DecideParams, ModeParams, StopTaskParams, TaskParams};
-use protocol::{Body, CancelBy, DecidedBy, FleetEnd, Origin, TaskId};
+use kernel::{KernelInput, NewMail};
+use protocol::api::{CommandOutcome, DecideParams, ModeParams, SessionCommand, StopTaskParams, TaskParams};
+use protocol::{CancelBy, DecidedBy, FleetEnd, MailBody, Principal, TaskId};
 use tokio::sync::{Notify, watch};
 
-use crate::agent::Desk;
+use crate::agent::SessionContext;
 use crate::hooks;
-use crate::supervisor::{Rejected, Supervisor};
+use crate::supervisor::{InputRejection, Supervisor};
 
 /// Most commands that are applied together.
-const TOGETHER: usize = 256;
+const MAX_BATCH: usize = 256;
 
 /// Who applies what was left for the session.
-pub(crate) struct Lookout {
-    pub(crate) desk: Arc<Desk>,
+pub(crate) struct CommandListener {
+    pub(crate) context: Arc<SessionContext>,
     pub(crate) root: TaskId,
     pub(crate) supervisor: Supervisor,
     /// The commands that were there when the session was opened.
-    pub(crate) left: Vec<(i64, Command)>,
+    pub(crate) pending: Vec<(i64, SessionCommand)>,
 }
 
-impl Lookout {
+impl CommandListener {
     /// Applies the commands when the session goes on, and says when that is done.
-    pub(crate) async fn watch(self, go: Arc<Notify>, looked: watch::Sender<bool>) {
+    pub(crate) async fn run(self, go: Arc<Notify>, looked: watch::Sender<bool>) {
         go.notified().await;
         if let Ok(()) = self.apply().await {
             looked.send_replace(true);
@@ -37,15 +37,15 @@ impl Lookout {
     }
 
     /// Fails when there is nobody any more to apply them.
-    async fn apply(&self) -> Result<(), Rejected> {
-        for commands in self.left.chunks(TOGETHER) {
+    async fn apply(&self) -> Result<(), InputRejection> {
+        for commands in self.pending.chunks(MAX_BATCH) {
             let mut given = Vec::new();
             for (id, command) in commands {
-                given.push((*id, heard(&self.desk, &self.supervisor, self.root, command.clone()).await));
+                given.push((*id, resolve_input(&self.context, &self.supervisor, self.root, command.clone()).await));
             }
             // They line up in their order, and one commit can hold them all.
             let supervisor = &self.supervisor;
-            let submit = |(id, input): (i64, Result<Input, Rejected>)| async move {
+            let submit = |(id, input): (i64, Result<KernelInput, InputRejection>)| async move {
                 match input {
                     Ok(input) => (id, supervisor.submit_command(input, id).await),
                     Err(rejected) => (id, supervisor.refuse_command(id, rejected).await),
@@ -54,10 +54,12 @@ impl Lookout {
             for (id, taken) in join_all(given.into_iter().map(submit)).await {
                 match taken {
                     Ok(_receipt) => {}
-                    Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_))) => {
+                    Err(
+                        rejected @ (InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_)),
+                    ) => {
                         tracing::info!(%rejected, id, "a command was refused");
                     }
-                    Err(rejected @ (Rejected::Paused(_) | Rejected::Gone)) => return Err(rejected),
+                    Err(rejected @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => return Err(rejected),
                 }
             }
         }
@@ -67,45 +69,52 @@ impl Lookout {
 
 /// Carries out a command that a person gives now, and says what became of it.
 pub(crate) async fn carry_out(
-    desk: &Arc<Desk>,
+    context: &Arc<SessionContext>,
     supervisor: &Supervisor,
     root: TaskId,
-    command: Command,
-) -> Result<CommandFate, Rejected> {
-    let taken = match heard(desk, supervisor, root, command).await {
+    command: SessionCommand,
+) -> Result<CommandOutcome, InputRejection> {
+    let taken = match resolve_input(context, supervisor, root, command).await {
         Ok(input) => supervisor.submit(input).await,
         Err(rejected) => Err(rejected),
     };
     match taken {
-        Ok(receipt) => Ok(CommandFate::Applied { mail: receipt.mail }),
-        Err(rejected @ (Rejected::Paused(_) | Rejected::Gone)) => Err(rejected),
-        Err(rejected) => Ok(CommandFate::Refused { kind: rejected.kind(), message: rejected.to_string() }),
+        Ok(receipt) => Ok(CommandOutcome::Applied { mail: receipt.mail }),
+        Err(rejected @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(rejected),
+        Err(rejected) => Ok(CommandOutcome::Refused { kind: rejected.kind(), message: rejected.to_string() }),
     }
 }
 
 /// What a command means, with what hooks have to say to a prompt.
-async fn heard(desk: &Arc<Desk>, supervisor: &Supervisor, root: TaskId, command: Command) -> Result<Input, Rejected> {
-    let Command::Send(message) = command else { return Ok(input(command, root)) };
-    let message = hooks::prompted(desk, supervisor, root, message).await?;
-    Ok(input(Command::Send(message), root))
+async fn resolve_input(
+    context: &Arc<SessionContext>,
+    supervisor: &Supervisor,
+    root: TaskId,
+    command: SessionCommand,
+) -> Result<KernelInput, InputRejection> {
+    let SessionCommand::Send(message) = command else { return Ok(input_of(command, root)) };
+    let message = hooks::filter_prompt(context, supervisor, root, message).await?;
+    Ok(input_of(SessionCommand::Send(message), root))
 }
 
 /// What a command means.
-pub(crate) fn input(command: Command, root: TaskId) -> Input {
+pub(crate) fn input_of(command: SessionCommand, root: TaskId) -> KernelInput {
     match command {
-        Command::Send(params) => Input::Send(Letter {
+        SessionCommand::Send(params) => KernelInput::Send(NewMail {
             to: params.task.unwrap_or(root),
-            from: Origin::User,
+            from: Principal::User,
             delivery: params.delivery,
-            body: Body::Text { text: params.text, images: params.images, display: params.display },
+            body: MailBody::Text { text: params.text, images: params.images, display: params.display },
         }),
-        Command::Interrupt => Input::Interrupt(root),
-        Command::StopFleet => Input::EndFleet(FleetEnd::Stopped),
-        Command::Stop => Input::Stop { by: CancelBy::User },
-        Command::StopTask(StopTaskParams { task, how }) => Input::Cancel { task, by: CancelBy::User, how },
-        Command::Promote(TaskParams { task }) => Input::Promote(task),
-        Command::Forget(TaskParams { task }) => Input::Forget(task),
-        Command::SetMode(ModeParams { mode }) => Input::SetMode { mode, by: Origin::User },
-        Command::Decide(DecideParams { ask, decision }) => Input::Decide { ask, decision, by: DecidedBy::User },
+        SessionCommand::Interrupt => KernelInput::Interrupt(root),
+        SessionCommand::StopFleet => KernelInput::EndFleet(FleetEnd::Stopped),
+        SessionCommand::Stop => KernelInput::Stop { by: CancelBy::User },
+        SessionCommand::StopTask(StopTaskParams { task, how }) => KernelInput::Cancel { task, by: CancelBy::User, how },
+        SessionCommand::Promote(TaskParams { task }) => KernelInput::Promote(task),
+        SessionCommand::Forget(TaskParams { task }) => KernelInput::Forget(task),
+        SessionCommand::SetMode(ModeParams { mode }) => KernelInput::SetMode { mode, by: Principal::User },
+        SessionCommand::Decide(DecideParams { ask, decision }) => {
+            KernelInput::Decide { ask, decision, by: DecidedBy::User }
+        }
     }
 }

@@ -1,15 +1,15 @@
 //! Definitions as a session keeps them: under their digests, and with the models they want.
 
-use kernel::Definition;
+use kernel::AgentDefinition;
 use protocol::{AgentSpec, DefinitionId, ModelUse};
 use sha2::{Digest, Sha256};
 
-use crate::settings::Settings;
+use crate::settings::SessionSettings;
 
 /// A definition under its digest; says in words why it cannot be used.
-pub(crate) fn of(agent: &AgentSpec) -> Result<Definition, String> {
-    if !agent.unserved.is_empty() {
-        let wants = agent.unserved.join("; ");
+pub(crate) fn definition_of(agent: &AgentSpec) -> Result<AgentDefinition, String> {
+    if !agent.unsupported.is_empty() {
+        let wants = agent.unsupported.join("; ");
         return Err(format!("`{}` cannot be started: {wants} (see {})", agent.name, agent.source));
     }
     // Its hooks may hold keys, and count only while whoever wrote them is trusted: every run reads them anew.
@@ -17,11 +17,11 @@ pub(crate) fn of(agent: &AgentSpec) -> Result<Definition, String> {
     let json = serde_json::to_vec(&kept).map_err(|error| format!("`{}` cannot be kept: {error}", agent.name))?;
     let digest = Sha256::digest(&json);
     let id = DefinitionId(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect());
-    Ok(Definition { id, spec: Box::new(kept) })
+    Ok(AgentDefinition { id, spec: Box::new(kept) })
 }
 
 /// The model that the session's own agent wants, the first that can be had; the session's when it wants none.
-pub(crate) fn model(main: &AgentSpec, settings: &Settings) -> Result<Option<ModelUse>, String> {
+pub(crate) fn main_model(main: &AgentSpec, settings: &SessionSettings) -> Result<Option<ModelUse>, String> {
     let mut problems = Vec::new();
     for wanted in &main.models {
         if wanted == "inherit" || *wanted == settings.model_spec {
@@ -30,7 +30,7 @@ pub(crate) fn model(main: &AgentSpec, settings: &Settings) -> Result<Option<Mode
         match settings.models.open(wanted) {
             Ok(_model) => {
                 let requested = Some(wanted.clone());
-                return Ok(Some(ModelUse { requested, effective: settings.models.in_full(wanted), why: None }));
+                return Ok(Some(ModelUse { requested, effective: settings.models.full_name(wanted), why: None }));
             }
             Err(why) => problems.push(format!("{wanted}: {why}")),
         }

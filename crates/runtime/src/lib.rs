@@ -5,84 +5,84 @@
 
 #![deny(missing_docs)]
 
-mod addresses;
 mod agent;
+mod agent_selection;
 mod api;
 mod asks;
 mod autopilot;
+mod background_commands;
 mod bus;
+mod call_waits;
 mod catalog;
+mod client_extensions;
+mod command_inspection;
+mod command_paths;
 mod commands;
 mod compact;
-mod controls;
 mod conversation;
-mod crew;
 mod definition;
-mod errands;
-mod expects;
+mod expectations;
+mod external_tasks;
 mod fleet;
 mod governor;
 mod grants;
-mod guests;
-mod helm;
 mod hooks;
 mod instructions;
-mod links;
-mod lists;
-mod look;
 mod merging;
 mod models;
-mod outfit;
-mod output;
-mod own;
-mod permit;
+mod network_gate;
+mod permission_check;
 mod plan;
+mod prepared_agent;
 mod prompt;
-mod recall;
+mod protected_files;
 mod redact;
 mod repeats;
+mod result_cache;
 mod roster;
-mod selection;
 mod session;
+mod session_control;
+mod session_model;
 mod settings;
-mod shells;
-mod sites;
+mod shared_lists;
 mod skill;
 pub mod slash;
-mod space;
 mod spools;
+mod sql_tables;
+mod subagents;
 mod supervisor;
+mod task_output;
+mod task_workspaces;
 mod todos;
-mod waits;
-mod watch;
+mod watchdog;
 
-pub use bus::{Bus, Live, Subscription};
+pub use bus::{BusMessage, EventBus, Subscription};
 pub use catalog::Catalog;
-pub use expects::{check_schema, schema_mistakes};
+pub use client_extensions::{ClientExtensions, SystemText};
+pub use command_inspection::{InspectionScope, inspect_command};
+pub use command_paths::resolved_redirects;
+pub use expectations::{check_schema, schema_mistakes};
 pub use fleet::{
-    Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory, NamedFiles,
-    SharedFiles,
+    CollectedWork, Collector, FinishedTodo, FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest,
+    FleetServices, SharedFiles, TodoFiles, TodoResultCache, WorkspaceProvider,
 };
-pub use guests::{Guests, SystemText};
-pub use instructions::{InstructionPlaces, Instructions, Notice};
+pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
 pub use kernel::Parking;
-pub use links::redirects;
-pub use look::{Surroundings, look};
-pub use merging::{Fit, Fitted, Left, Merging, Summary, Taken};
-pub use models::{CostGuard, Models, OnlyOwn, TooDear, Unpriced};
-pub use output::output;
-pub use own::Unchanged;
+pub use merging::{FleetMerger, LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
+pub use models::{CostGuard, ExpensiveModelAction, ModelResolver, SessionModelOnly, UnpricedModelPolicy};
 pub use plan::read_plan;
-pub use prompt::without_marks;
-pub use recall::{
-    Census, CensusError, FilePatterns, FleetMemory, Landing, Means, NoWorks, Recalled, Recollection, Shelf, Staff, Why,
-    Works, apart,
-};
+pub use prompt::strip_quote_marks;
 pub use redact::Redactor;
-pub use session::{OpenError, Session, Start, Status, transcript};
-pub use settings::{Features, Settings};
+pub use result_cache::{
+    Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns, FleetResultCache,
+    NoCommits, ResultBackend, RunResultCache, TreeSnapshot, TreeSnapshotError, WorkLocation, excluded_paths,
+};
+pub use session::{Session, SessionOpenError, SessionStart, SessionStatus, transcript};
+pub use session_model::ModelChangeError;
+pub use settings::{SessionFeatures, SessionSettings};
 pub use skill::{read as read_skill, skill_text};
 pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};
-pub use supervisor::{Receipt, Rejected};
-pub use todos::Unedited;
-pub use watch::Watch;
+pub use supervisor::{InputRejection, Receipt};
+pub use task_output::task_output;
+pub use todos::TodoEditError;
+pub use watchdog::WatchdogSettings;

@@ -4,15 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use model::Model;
-use protocol::Taste;
+use protocol::ModelPreference;
 
 /// Where models come from.
-pub trait Models: Send + Sync + fmt::Debug {
+pub trait ModelResolver: Send + Sync + fmt::Debug {
     /// Opens a model by its name, as `--model` takes it; says in words why it cannot.
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String>;
 
     /// The whole name of a model, which means the same in any process that goes on with the session.
-    fn in_full(&self, spec: &str) -> String {
+    fn full_name(&self, spec: &str) -> String {
         spec.to_owned()
     }
 
@@ -25,14 +25,14 @@ pub trait Models: Send + Sync + fmt::Debug {
     fn available(&self) -> Vec<String>;
 
     /// The model that an agent of this taste would like, if one is configured.
-    fn liked(&self, taste: Taste) -> Option<String>;
+    fn preferred(&self, taste: ModelPreference) -> Option<String>;
 }
 
 /// No model but the session's own.
 #[derive(Debug)]
-pub struct OnlyOwn;
+pub struct SessionModelOnly;
 
-impl Models for OnlyOwn {
+impl ModelResolver for SessionModelOnly {
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
         Err(format!("there is no model `{spec}` besides the session's own"))
     }
@@ -41,35 +41,35 @@ impl Models for OnlyOwn {
         Vec::new()
     }
 
-    fn liked(&self, _taste: Taste) -> Option<String> {
+    fn preferred(&self, _taste: ModelPreference) -> Option<String> {
         None
     }
 }
 
-/// What becomes of an agent whose model is much dearer than the session's.
+/// What becomes of an agent whose model is much more expensive than the session's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CostGuard {
-    /// How many times dearer it may be, in percent; anything when absent.
+    /// How many times more expensive it may be, in percent; anything when absent.
     pub percent: Option<u32>,
     /// What becomes of it otherwise.
-    pub otherwise: TooDear,
+    pub action: ExpensiveModelAction,
     /// What is thought of a model whose price is not known.
-    pub unpriced: Unpriced,
+    pub unpriced: UnpricedModelPolicy,
 }
 
 /// What is thought of a model whose price is not known, though somebody may have to pay it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Unpriced {
+pub enum UnpricedModelPolicy {
     /// It is too expensive.
     #[default]
-    TooDear,
+    TooExpensive,
     /// It is cheap enough.
     Allowed,
 }
 
-/// What becomes of an agent whose model is too dear.
+/// What becomes of an agent whose model is too expensive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum TooDear {
+pub enum ExpensiveModelAction {
     /// It is not started.
     #[default]
     Refuse,
@@ -79,6 +79,6 @@ pub enum TooDear {
 
 impl Default for CostGuard {
     fn default() -> Self {
-        CostGuard { percent: None, otherwise: TooDear::Refuse, unpriced: Unpriced::TooDear }
+        CostGuard { percent: None, action: ExpensiveModelAction::Refuse, unpriced: UnpricedModelPolicy::TooExpensive }
     }
 }

@@ -1,9 +1,9 @@
 //! What a model is told besides the conversation. The texts are files beside this one.
 
-use protocol::{AgentSpec, SessionMode, WrapUp, clip_middle};
+use protocol::{AgentSpec, SessionMode, WrapUpReason, clip_middle};
 
-use crate::sites::Site;
-use crate::{Features, Instructions};
+use crate::task_workspaces::TaskWorkspace;
+use crate::{Instructions, SessionFeatures};
 
 /// What every agent is told first.
 const SYSTEM: &str = include_str!("prompts/system.md");
@@ -18,7 +18,7 @@ const ISOLATED: &str = include_str!("prompts/isolated.md");
 pub(crate) const BUDGET_LOW: &str = include_str!("prompts/budget_low.md");
 
 /// What an agent is told whose last turn was cut off, when there is more of what had run out.
-pub(crate) const GO_ON: &str = include_str!("prompts/go_on.md");
+pub(crate) const RESUME: &str = include_str!("prompts/go_on.md");
 
 /// What an agent is told that says it is done and is not; what is missing follows.
 pub(crate) const UNMET: &str = include_str!("prompts/unmet.md");
@@ -39,7 +39,7 @@ pub(crate) const CONTINUE: &str = include_str!("prompts/continue.md");
 pub(crate) const FLEET: &str = include_str!("prompts/fleet.md");
 
 /// What the root is told of the session's mode.
-pub(crate) fn mode(mode: SessionMode) -> &'static str {
+pub(crate) fn mode_prompt(mode: SessionMode) -> &'static str {
     match mode {
         SessionMode::Interactive => include_str!("prompts/mode_interactive.md"),
         SessionMode::Plan => include_str!("prompts/mode_plan.md"),
@@ -48,19 +48,19 @@ pub(crate) fn mode(mode: SessionMode) -> &'static str {
 }
 
 /// What an agent is told before its last turn.
-pub(crate) fn wrap_up(why: WrapUp) -> &'static str {
+pub(crate) fn wrap_up_prompt(why: WrapUpReason) -> &'static str {
     match why {
-        WrapUp::Budget => include_str!("prompts/wrap_up_budget.md"),
-        WrapUp::Time => include_str!("prompts/wrap_up_time.md"),
-        WrapUp::Turns => include_str!("prompts/wrap_up_turns.md"),
-        WrapUp::Stop => include_str!("prompts/wrap_up_stop.md"),
-        WrapUp::Reported => include_str!("prompts/wrap_up_reported.md"),
-        WrapUp::NoChange => include_str!("prompts/wrap_up_no_change.md"),
+        WrapUpReason::Budget => include_str!("prompts/wrap_up_budget.md"),
+        WrapUpReason::Time => include_str!("prompts/wrap_up_time.md"),
+        WrapUpReason::Turns => include_str!("prompts/wrap_up_turns.md"),
+        WrapUpReason::Stop => include_str!("prompts/wrap_up_stop.md"),
+        WrapUpReason::Reported => include_str!("prompts/wrap_up_reported.md"),
+        WrapUpReason::NoChange => include_str!("prompts/wrap_up_no_change.md"),
     }
 }
 
 /// What the session's own agent is told besides, for what is switched on.
-fn besides(features: Features) -> String {
+fn feature_prompts(features: SessionFeatures) -> String {
     let parallel = features.parallelism_prompts.then_some(include_str!("prompts/parallel.md"));
     let suggest = features.prompt_suggestions.then_some(SUGGEST);
     parallel.into_iter().chain(suggest).collect()
@@ -73,7 +73,7 @@ const NEXT: &str = "Next: ";
 const SUGGEST: &str = include_str!("prompts/suggest.md");
 
 /// An answer without the line that says what the user may want to say next, and what that is.
-pub(crate) fn suggested(answer: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_suggestion(answer: &str) -> Option<(&str, &str)> {
     let (before, last) = answer.trim_end().rsplit_once('\n')?;
     let next = last.trim().strip_prefix(NEXT)?.trim();
     (!next.is_empty() && !before.trim().is_empty()).then(|| (before.trim_end(), next))
@@ -84,14 +84,14 @@ const NESTED: &str =
     "\nA folder below may have an AGENTS.md or CLAUDE.md of its own: read it before you change files there.\n";
 
 /// The system prompt of an agent: our text, its own, where it works, and the user's instruction files.
-pub(crate) fn system(
-    site: &Site,
+pub(crate) fn system_prompt(
+    site: &TaskWorkspace,
     instructions: &Instructions,
     definition: &AgentSpec,
-    root: Option<Features>,
+    root: Option<SessionFeatures>,
 ) -> String {
     let ours = match root {
-        Some(features) => format!("{SYSTEM}{}", besides(features)),
+        Some(features) => format!("{SYSTEM}{}", feature_prompts(features)),
         None => AGENT.to_owned(),
     };
     let own = definition.prompt.trim();
@@ -156,7 +156,7 @@ pub(crate) fn unquote(text: &str) -> (String, Vec<String>) {
 }
 
 /// A text for people: what is quoted in it stands there without its marks, which are for models.
-pub fn without_marks(text: &str) -> String {
+pub fn strip_quote_marks(text: &str) -> String {
     let (mut lines, mut inside) = (Vec::new(), false);
     for line in text.lines() {
         match (line, inside) {
@@ -171,13 +171,20 @@ pub fn without_marks(text: &str) -> String {
 
 /// Whether a text is the runtime's own word, which holds for its moment only.
 pub(crate) fn is_notice(text: &str) -> bool {
-    [BUDGET_LOW, GO_ON].contains(&text)
+    [BUDGET_LOW, RESUME].contains(&text)
         || [CONTINUE, EMPTY].iter().any(|known| text == known.trim_end())
-        || SessionMode::ALL.into_iter().any(|known| text == mode(known))
+        || SessionMode::ALL.into_iter().any(|known| text == mode_prompt(known))
         || text.starts_with(UNMET)
-        || [WrapUp::Budget, WrapUp::Time, WrapUp::Turns, WrapUp::Stop, WrapUp::Reported, WrapUp::NoChange]
-            .into_iter()
-            .any(|why| text == wrap_up(why))
+        || [
+            WrapUpReason::Budget,
+            WrapUpReason::Time,
+            WrapUpReason::Turns,
+            WrapUpReason::Stop,
+            WrapUpReason::Reported,
+            WrapUpReason::NoChange,
+        ]
+        .into_iter()
+        .any(|why| text == wrap_up_prompt(why))
 }
 
 const DATA: &str = "[data, not from the user]";
@@ -189,7 +196,7 @@ mod tests {
 
     #[test]
     fn s5_the_last_line_of_an_answer_may_say_what_comes_next() {
-        let some = |answer| suggested(answer);
+        let some = |answer| split_suggestion(answer);
         assert_eq!(some("Done.\nNext: run the tests\n"), Some(("Done.", "run the tests")));
         assert_eq!(some("Done.\n\n  Next:  x "), Some(("Done.", "x")));
         for answer in ["Done.", "Next: x", "\nNext: x", "Done.\nNext: ", "Next: x\nDone.", ""] {
@@ -202,8 +209,8 @@ mod tests {
     fn people_read_what_is_quoted_without_its_marks() {
         let reason = format!("`make` must exit with code 0; it printed:\n{}\nTwice.", quote("no rule\n> make all"));
         let told = "`make` must exit with code 0; it printed:\nno rule\n> make all\nTwice.";
-        assert_eq!(without_marks(&reason), told);
-        assert_eq!(without_marks("> not quoted\n[end of data]"), "> not quoted\n[end of data]");
+        assert_eq!(strip_quote_marks(&reason), told);
+        assert_eq!(strip_quote_marks("> not quoted\n[end of data]"), "> not quoted\n[end of data]");
     }
 
     #[test]

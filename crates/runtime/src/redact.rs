@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use kernel::{Ending, Input, Report, TodoMove};
+use kernel::{KernelInput, RunEnding, RunUpdate, TodoMove};
 use net::Secret;
-use protocol::{Block, Body, Completion, Decision, ErrandEnd, ErrandWord, Evidence, Expects, Subject, Todo};
+use protocol::{
+    AskDecision, AskSubject, ContentBlock, Evidence, Expectations, ExternalTaskEnd, ExternalTaskProgress, MailBody,
+    ObjectiveReport, Todo,
+};
 use serde_json::Value;
 
 /// What stands where a secret stood.
@@ -29,215 +32,221 @@ impl Redactor {
 
     /// Will replace these as well.
     #[must_use]
-    pub fn with(&self, more: &[Secret]) -> Redactor {
+    pub fn with_secrets(&self, more: &[Secret]) -> Redactor {
         let new = more.iter().filter(|secret| self.0.iter().all(|known| known.reveal() != secret.reveal()));
         Redactor::new(&self.0.iter().chain(new).cloned().collect::<Vec<_>>())
     }
 
     /// The input without any secret that it carries. What a provider must get back byte for byte stays as it is.
-    pub(crate) fn input(&self, input: &mut Input) {
+    pub(crate) fn redact_input(&self, input: &mut KernelInput) {
         if self.0.is_empty() {
             return;
         }
         match input {
-            Input::Send(letter) => self.body(&mut letter.body),
-            Input::Spawn(spawn) => {
-                self.text(&mut spawn.prompt);
-                self.text(&mut spawn.spec.description);
+            KernelInput::Send(letter) => self.body(&mut letter.body),
+            KernelInput::Spawn(spawn) => {
+                self.redact_text(&mut spawn.prompt);
+                self.redact_text(&mut spawn.spec.description);
                 spawn.spec.expects.iter_mut().for_each(|expects| self.expects(expects));
-                spawn.definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
+                spawn.definition.iter_mut().for_each(|definition| self.redact_text(&mut definition.spec.prompt));
             }
-            Input::Report(_, report) => self.report(report),
-            Input::Define(definitions) => {
-                definitions.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
+            KernelInput::Report(_, report) => self.report(report),
+            KernelInput::Define(definitions) => {
+                definitions.iter_mut().for_each(|definition| self.redact_text(&mut definition.spec.prompt));
             }
-            Input::Compact { compaction, .. } => compaction.digest.iter_mut().for_each(|digest| self.text(digest)),
-            Input::Decide { decision, .. } => self.decision(decision),
-            Input::Open { definition, .. } => {
-                definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
+            KernelInput::Compact { compaction, .. } => {
+                compaction.digest.iter_mut().for_each(|digest| self.redact_text(digest))
             }
-            Input::SelectAgent { definition, .. } => {
-                definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
+            KernelInput::Decide { decision, .. } => self.decision(decision),
+            KernelInput::Open { definition, .. } => {
+                definition.iter_mut().for_each(|definition| self.redact_text(&mut definition.spec.prompt));
             }
-            Input::Errand(params) => {
-                params.title.iter_mut().chain([&mut params.description]).for_each(|text| self.text(text));
+            KernelInput::SelectAgent { definition, .. } => {
+                definition.iter_mut().for_each(|definition| self.redact_text(&mut definition.spec.prompt));
             }
-            Input::TellErrand(update) => update.words.iter_mut().for_each(|word| self.word(word)),
-            Input::Todos { changed, .. } => changed.iter_mut().for_each(|todo| self.todo(todo)),
-            Input::BeginFleet(terms) => {
-                self.text(&mut terms.goal);
-                terms.check.iter_mut().for_each(|text| self.text(text));
+            KernelInput::RegisterExternalTask(params) => {
+                params.title.iter_mut().chain([&mut params.description]).for_each(|text| self.redact_text(text));
             }
-            Input::MoveTodo { to: TodoMove::Block(reason), .. } => self.text(reason),
-            Input::MoveTodo { to: TodoMove::Reuse(Some(brought)), .. } => self.text(&mut brought.result),
-            Input::MoveTodo { to: TodoMove::Reuse(None) | TodoMove::Reopen, .. }
-            | Input::SetMode { .. }
-            | Input::Orphan { .. }
-            | Input::ForgetErrand(_)
-            | Input::SetModel { .. }
-            | Input::GoOn { .. }
-            | Input::MergeTodo { .. }
-            | Input::EndFleet(_)
-            | Input::Adopt { .. }
-            | Input::Fork { .. }
-            | Input::Resume
-            | Input::Suspend
-            | Input::Promote(_)
-            | Input::Interrupt(_)
-            | Input::Cancel { .. }
-            | Input::Stop { .. }
-            | Input::Lease { .. }
-            | Input::Streamed { .. }
-            | Input::Stall { .. }
-            | Input::Stir(_)
-            | Input::Part { .. }
-            | Input::Forget(_)
-            | Input::Memory(_)
-            | Input::Tick => {}
+            KernelInput::UpdateExternalTask(update) => update.progress.iter_mut().for_each(|word| self.word(word)),
+            KernelInput::Todos { changed, .. } => changed.iter_mut().for_each(|todo| self.todo(todo)),
+            KernelInput::BeginFleet(terms) => {
+                self.redact_text(&mut terms.goal);
+                terms.check.iter_mut().for_each(|text| self.redact_text(text));
+            }
+            KernelInput::MoveTodo { to: TodoMove::Block(reason), .. } => self.redact_text(reason),
+            KernelInput::MoveTodo { to: TodoMove::Reuse(Some(brought)), .. } => self.redact_text(&mut brought.result),
+            KernelInput::MoveTodo { to: TodoMove::Reuse(None) | TodoMove::Reopen, .. }
+            | KernelInput::SetMode { .. }
+            | KernelInput::OrphanExternalTasks { .. }
+            | KernelInput::ForgetExternalTask(_)
+            | KernelInput::SetModel { .. }
+            | KernelInput::ContinueAutopilot { .. }
+            | KernelInput::MergeTodo { .. }
+            | KernelInput::EndFleet(_)
+            | KernelInput::Adopt { .. }
+            | KernelInput::Fork { .. }
+            | KernelInput::Resume
+            | KernelInput::Suspend
+            | KernelInput::Promote(_)
+            | KernelInput::Interrupt(_)
+            | KernelInput::Cancel { .. }
+            | KernelInput::Stop { .. }
+            | KernelInput::Lease { .. }
+            | KernelInput::Streamed { .. }
+            | KernelInput::Stall { .. }
+            | KernelInput::Unstall(_)
+            | KernelInput::StopHooksRan { .. }
+            | KernelInput::Forget(_)
+            | KernelInput::Memory(_)
+            | KernelInput::Tick => {}
         }
     }
 
-    fn word(&self, word: &mut ErrandWord) {
+    fn word(&self, word: &mut ExternalTaskProgress) {
         match word {
-            ErrandWord::Phase { phase } => phase.iter_mut().for_each(|text| self.text(text)),
-            ErrandWord::Message { text } => self.text(text),
-            ErrandWord::Ended { end } => match end {
-                ErrandEnd::Completed { result } => result.iter_mut().for_each(|result| self.json(result)),
-                ErrandEnd::Failed { error, code } => {
-                    code.iter_mut().chain([error]).for_each(|text| self.text(text));
+            ExternalTaskProgress::Phase { phase } => phase.iter_mut().for_each(|text| self.redact_text(text)),
+            ExternalTaskProgress::Message { text } => self.redact_text(text),
+            ExternalTaskProgress::Ended { end } => match end {
+                ExternalTaskEnd::Completed { result } => result.iter_mut().for_each(|result| self.json(result)),
+                ExternalTaskEnd::Failed { error, code } => {
+                    code.iter_mut().chain([error]).for_each(|text| self.redact_text(text));
                 }
-                ErrandEnd::Cancelled { reason } => reason.iter_mut().for_each(|text| self.text(text)),
+                ExternalTaskEnd::Cancelled { reason } => reason.iter_mut().for_each(|text| self.redact_text(text)),
             },
-            ErrandWord::Running | ErrandWord::Idle | ErrandWord::Percent { .. } => {}
+            ExternalTaskProgress::Running | ExternalTaskProgress::Idle | ExternalTaskProgress::Percent { .. } => {}
         }
     }
 
     /// Every text of a value that somebody else made.
     fn json(&self, value: &mut Value) {
         match value {
-            Value::String(text) => self.text(text),
+            Value::String(text) => self.redact_text(text),
             Value::Array(all) => all.iter_mut().for_each(|one| self.json(one)),
             Value::Object(fields) => fields.values_mut().for_each(|one| self.json(one)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
-    fn report(&self, report: &mut Report) {
+    fn report(&self, report: &mut RunUpdate) {
         match report {
-            Report::TurnAnswered { content, .. } => content.iter_mut().for_each(|block| self.block(block)),
-            Report::TurnFailed { message, .. } => self.text(message),
-            Report::CallAnswered { answer, evidence, .. } => {
-                self.text(&mut answer.text);
+            RunUpdate::TurnAnswered { content, .. } => content.iter_mut().for_each(|block| self.block(block)),
+            RunUpdate::TurnFailed { message, .. } => self.redact_text(message),
+            RunUpdate::CallAnswered { answer, evidence, .. } => {
+                self.redact_text(&mut answer.text);
                 evidence.iter_mut().for_each(|piece| match piece {
-                    Evidence::Changed { path: text } | Evidence::Ran { command: text, .. } => self.text(text),
+                    Evidence::Changed { path: text } | Evidence::Ran { command: text, .. } => self.redact_text(text),
                 });
             }
-            Report::CallRewritten { input, .. } => self.text(input),
-            Report::Greeted(context) => context.iter_mut().for_each(|text| self.text(text)),
-            Report::Held { reason, .. } => self.text(reason),
-            Report::Objective { completion, .. } => match completion {
-                Completion::Done { summary } => self.text(summary),
-                Completion::Blocked { summary, reason } => {
-                    [summary, reason].into_iter().for_each(|text| self.text(text))
+            RunUpdate::CallRewritten { input, .. } => self.redact_text(input),
+            RunUpdate::StartHooksRan(context) => context.iter_mut().for_each(|text| self.redact_text(text)),
+            RunUpdate::StopBlocked { reason, .. } => self.redact_text(reason),
+            RunUpdate::Objective { completion, .. } => match completion {
+                ObjectiveReport::Done { summary } => self.redact_text(summary),
+                ObjectiveReport::Blocked { summary, reason } => {
+                    [summary, reason].into_iter().for_each(|text| self.redact_text(text))
                 }
             },
-            Report::Intent(text) | Report::Suggested(text) => self.text(text),
+            RunUpdate::Intent(text) | RunUpdate::PromptSuggested(text) => self.redact_text(text),
             // It was written without secrets before it came here.
-            Report::ItemChanged { .. } => {}
-            Report::Ask { ask, .. } => self.subject(&mut ask.subject),
-            Report::Compacted(compaction) => compaction.digest.iter_mut().for_each(|digest| self.text(digest)),
-            Report::Ended { ending, text } => {
-                self.text(text);
-                if let Ending::Failed { message, .. } = ending {
-                    self.text(message);
+            RunUpdate::ItemChanged { .. } => {}
+            RunUpdate::Ask { ask, .. } => self.subject(&mut ask.subject),
+            RunUpdate::Compacted(compaction) => {
+                compaction.digest.iter_mut().for_each(|digest| self.redact_text(digest))
+            }
+            RunUpdate::Ended { ending, text } => {
+                self.redact_text(text);
+                if let RunEnding::Failed { message, .. } = ending {
+                    self.redact_text(message);
                 }
             }
-            Report::Sealed { files, .. } => files.iter_mut().for_each(|file| self.text(file)),
-            Report::Boundary(_)
-            | Report::TurnBegun { .. }
-            | Report::TurnGrows { .. }
-            | Report::AwaitsBudget
-            | Report::WrapUp(_)
-            | Report::CallStarted { .. }
-            | Report::CallsDropped { .. }
-            | Report::ToolsLoaded(_)
-            | Report::ResultRead { .. }
-            | Report::Wait { .. }
-            | Report::WaitOver { .. }
-            | Report::Park(_)
-            | Report::Placed { .. } => {}
+            RunUpdate::WorkSealed { files, .. } => files.iter_mut().for_each(|file| self.redact_text(file)),
+            RunUpdate::Boundary(_)
+            | RunUpdate::TurnBegun { .. }
+            | RunUpdate::RaiseReservation { .. }
+            | RunUpdate::AwaitsBudget
+            | RunUpdate::WrapUp(_)
+            | RunUpdate::CallStarted { .. }
+            | RunUpdate::CallsDropped { .. }
+            | RunUpdate::ToolsLoaded(_)
+            | RunUpdate::ResultRead { .. }
+            | RunUpdate::Wait { .. }
+            | RunUpdate::WaitOver { .. }
+            | RunUpdate::Park(_)
+            | RunUpdate::WorkCheckedOut { .. } => {}
         }
     }
 
     fn todo(&self, todo: &mut Todo) {
-        self.text(&mut todo.title);
+        self.redact_text(&mut todo.title);
         let words = [&mut todo.description, &mut todo.check, &mut todo.expects, &mut todo.reason];
-        words.into_iter().flatten().for_each(|text| self.text(text));
+        words.into_iter().flatten().for_each(|text| self.redact_text(text));
     }
 
-    fn expects(&self, expects: &mut Expects) {
-        expects.files.iter_mut().chain(&mut expects.command).for_each(|text| self.text(text));
+    fn expects(&self, expects: &mut Expectations) {
+        expects.files.iter_mut().chain(&mut expects.command).for_each(|text| self.redact_text(text));
         if let Some(schema) = &mut expects.schema {
             let mut text = schema.to_string();
-            self.text(&mut text);
+            self.redact_text(&mut text);
             *schema = serde_json::from_str(&text).unwrap_or_default();
         }
     }
 
-    fn subject(&self, subject: &mut Subject) {
+    fn subject(&self, subject: &mut AskSubject) {
         match subject {
-            Subject::Permission { input, reason, rules, .. } => {
-                self.text(input);
-                self.text(reason);
-                rules.iter_mut().for_each(|rule| self.text(rule));
+            AskSubject::Permission { input, reason, rules, .. } => {
+                self.redact_text(input);
+                self.redact_text(reason);
+                rules.iter_mut().for_each(|rule| self.redact_text(rule));
             }
-            Subject::Question { question, choices } => {
-                self.text(question);
-                choices.iter_mut().for_each(|choice| self.text(choice));
+            AskSubject::Question { question, choices } => {
+                self.redact_text(question);
+                choices.iter_mut().for_each(|choice| self.redact_text(choice));
             }
-            Subject::Plan { summary, plan, .. } => {
-                self.text(summary);
-                self.text(plan);
+            AskSubject::Plan { summary, plan, .. } => {
+                self.redact_text(summary);
+                self.redact_text(plan);
             }
         }
     }
 
-    fn decision(&self, decision: &mut Decision) {
+    fn decision(&self, decision: &mut AskDecision) {
         match decision {
-            Decision::Allow { rules, input } => rules.iter_mut().chain(input).for_each(|text| self.text(text)),
-            Decision::Deny { words: text } | Decision::Reply { text } => self.text(text),
-            Decision::Proceed { .. } => {}
-        }
-    }
-
-    fn body(&self, body: &mut Body) {
-        match body {
-            Body::Text { text, display, .. } => {
-                self.text(text);
-                display.iter_mut().for_each(|display| self.text(display));
+            AskDecision::Allow { rules, input } => {
+                rules.iter_mut().chain(input).for_each(|text| self.redact_text(text))
             }
-            Body::Result { .. } => {}
+            AskDecision::Deny { message: text } | AskDecision::Reply { text } => self.redact_text(text),
+            AskDecision::Proceed { .. } => {}
         }
     }
 
-    fn block(&self, block: &mut Block) {
+    fn body(&self, body: &mut MailBody) {
+        match body {
+            MailBody::Text { text, display, .. } => {
+                self.redact_text(text);
+                display.iter_mut().for_each(|display| self.redact_text(display));
+            }
+            MailBody::Result { .. } => {}
+        }
+    }
+
+    fn block(&self, block: &mut ContentBlock) {
         match block {
-            Block::Text { text } | Block::Thinking { text } => self.text(text),
-            Block::Call(call) => self.text(&mut call.input),
-            Block::Opaque { .. } => {}
+            ContentBlock::Text { text } | ContentBlock::Thinking { text } => self.redact_text(text),
+            ContentBlock::Call(call) => self.redact_text(&mut call.input),
+            ContentBlock::Opaque { .. } => {}
         }
     }
 
     /// Replaces every secret in a text.
-    pub fn text(&self, text: &mut String) {
+    pub fn redact_text(&self, text: &mut String) {
         for secret in self.0.iter().filter(|secret| text.contains(secret.reveal())).collect::<Vec<_>>() {
             *text = text.replace(secret.reveal(), MARK);
         }
     }
 
     /// Replaces every secret in a text that was broken off, perhaps in the middle of one.
-    pub(crate) fn broken_off(&self, text: &mut String) {
-        self.text(text);
+    pub(crate) fn redact_truncated(&self, text: &mut String) {
+        self.redact_text(text);
         let begun = |secret: &str| {
             (GIVEAWAY..secret.len()).rev().find(|cut| text.as_bytes().ends_with(&secret.as_bytes()[..*cut]))
         };
@@ -248,8 +257,8 @@ impl Redactor {
     }
 
     /// A stream of bytes without secrets.
-    pub(crate) fn stream(&self) -> Stream {
-        Stream { redactor: self.clone(), held: Vec::new() }
+    pub(crate) fn stream(&self) -> RedactedStream {
+        RedactedStream { redactor: self.clone(), pending: Vec::new() }
     }
 }
 
@@ -258,36 +267,36 @@ const GIVEAWAY: usize = 4;
 
 /// A stream of bytes, of which the end is held back as long as a secret may go on in it.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct RedactedStream {
     redactor: Redactor,
-    held: Vec<u8>,
+    pending: Vec<u8>,
 }
 
-impl Stream {
+impl RedactedStream {
     /// Takes the next bytes; gives those that may be written.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
-        self.held.extend_from_slice(bytes);
-        let (mut written, mut at) = (Vec::with_capacity(self.held.len()), 0);
-        while let Some(byte) = self.held.get(at) {
-            match self.redactor.find(&self.held[at..]) {
-                Found::Nothing => {
+        self.pending.extend_from_slice(bytes);
+        let (mut written, mut at) = (Vec::with_capacity(self.pending.len()), 0);
+        while let Some(byte) = self.pending.get(at) {
+            match self.redactor.find(&self.pending[at..]) {
+                SecretMatch::Nothing => {
                     written.push(*byte);
                     at += 1;
                 }
-                Found::Secret(length) => {
+                SecretMatch::Secret(length) => {
                     written.extend_from_slice(MARK.as_bytes());
                     at += length;
                 }
-                Found::Perhaps => break,
+                SecretMatch::Partial => break,
             }
         }
-        self.held.drain(..at);
+        self.pending.drain(..at);
         written
     }
 
     /// What was held back.
     pub(crate) fn finish(self) -> Vec<u8> {
-        let mut rest = self.held;
+        let mut rest = self.pending;
         for secret in self.redactor.0.iter() {
             rest = replace(&rest, secret.reveal().as_bytes());
         }
@@ -296,26 +305,26 @@ impl Stream {
 }
 
 /// What bytes begin with.
-enum Found {
+enum SecretMatch {
     Nothing,
     /// A secret of this length.
     Secret(usize),
     /// All that there is of them may be the beginning of a secret.
-    Perhaps,
+    Partial,
 }
 
 impl Redactor {
-    fn find(&self, bytes: &[u8]) -> Found {
+    fn find(&self, bytes: &[u8]) -> SecretMatch {
         // The longest comes first, so one that may go on is found before one that is whole.
         for secret in self.0.iter().map(|secret| secret.reveal().as_bytes()) {
             if bytes.starts_with(secret) {
-                return Found::Secret(secret.len());
+                return SecretMatch::Secret(secret.len());
             }
             if secret.starts_with(bytes) {
-                return Found::Perhaps;
+                return SecretMatch::Partial;
             }
         }
-        Found::Nothing
+        SecretMatch::Nothing
     }
 }
 
@@ -370,7 +379,7 @@ mod tests {
             ("a mask-", "a mask-"),
         ] {
             let mut text = said.to_owned();
-            redactor.broken_off(&mut text);
+            redactor.redact_truncated(&mut text);
             assert_eq!(text, shown);
         }
     }
@@ -378,7 +387,7 @@ mod tests {
     #[test]
     fn a_word_too_short_to_be_a_key_is_left_alone() {
         let mut text = "a test of a key".to_owned();
-        redactor(&["test", ""]).text(&mut text);
+        redactor(&["test", ""]).redact_text(&mut text);
         assert_eq!(text, "a test of a key");
     }
 
@@ -387,7 +396,7 @@ mod tests {
         let redactor = redactor(&["sk-secret", "sk-secret-of-the-team"]);
         let mut text = "sk-secret-of-the-team sk-secret".to_owned();
         let stream = text.clone().into_bytes();
-        redactor.text(&mut text);
+        redactor.redact_text(&mut text);
         assert_eq!(text, "[redacted] [redacted]");
         for step in 1..stream.len() {
             let mut filter = redactor.stream();

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use protocol::{Answer, AnswerStatus, Block, Call, CallId};
+use protocol::{CallId, ContentBlock, ToolCallRequest, ToolResult, ToolResultStatus};
 use serde_json::Value;
 
 /// What the model is told instead of an answer to a call that it repeats.
@@ -17,72 +17,74 @@ const REMEMBERED: usize = 256;
 pub(crate) const STALE: u32 = 8;
 
 /// What a call that is not run, since it only repeats others, is answered.
-pub(crate) fn refusal() -> Answer {
-    Answer { status: AnswerStatus::Refused, text: REPEATED.trim_end().into() }
+pub(crate) fn refusal() -> ToolResult {
+    ToolResult { status: ToolResultStatus::Refused, text: REPEATED.trim_end().into() }
 }
 
 /// How often a model repeats itself. Whatever it is told by others begins anew.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats {
+pub(crate) struct RepeatTracker {
     /// The calls of the latest answer, as the model wrote them.
-    asked: Vec<(CallId, u64)>,
-    row: Option<Row>,
+    latest_calls: Vec<(CallId, u64)>,
+    current: Option<RepeatedCall>,
     /// Calls with their answers, oldest first.
-    seen: VecDeque<u64>,
+    seen_answers: VecDeque<u64>,
     /// How many turns in a row brought nothing but what was seen.
     stale: u32,
 }
 
 /// One call, made again and again with nothing in between.
 #[derive(Debug)]
-struct Row {
+struct RepeatedCall {
     call: u64,
     /// What it was answered, but for a refusal of ours.
     answer: Option<u64>,
     times: usize,
 }
 
-impl Repeats {
+impl RepeatTracker {
     /// The model has answered.
-    pub(crate) fn ask(&mut self, content: &[Block]) {
-        let call = |block: &Block| match block {
-            Block::Call(call) => Some((call.id.clone(), of_call(call))),
-            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+    pub(crate) fn record_calls(&mut self, content: &[ContentBlock]) {
+        let call = |block: &ContentBlock| match block {
+            ContentBlock::Call(call) => Some((call.id.clone(), call_hash(call))),
+            ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
         };
-        self.asked = content.iter().filter_map(call).collect();
+        self.latest_calls = content.iter().filter_map(call).collect();
     }
 
     /// All its calls are answered.
-    pub(crate) fn answered(&mut self, answers: &[(CallId, Answer)]) {
+    pub(crate) fn record_answers(&mut self, answers: &[(CallId, ToolResult)]) {
         let refusal = refusal();
         let mut fresh = answers.is_empty();
-        for (id, call) in std::mem::take(&mut self.asked) {
+        for (id, call) in std::mem::take(&mut self.latest_calls) {
             let Some((_, answer)) = answers.iter().find(|(of, _)| *of == id) else { continue };
-            let known = (*answer != refusal).then(|| of((answer.status.word(), &answer.text)));
+            let known = (*answer != refusal).then(|| hash_of((answer.status.as_str(), &answer.text)));
             self.count(call, known);
             // A refusal of ours says that it was seen.
-            if let Some(pair) = known.map(|known| of((call, known))).filter(|pair| !self.seen.contains(pair)) {
+            if let Some(pair) =
+                known.map(|known| hash_of((call, known))).filter(|pair| !self.seen_answers.contains(pair))
+            {
                 fresh = true;
-                self.seen.push_back(pair);
+                self.seen_answers.push_back(pair);
             }
         }
-        let over = self.seen.len().saturating_sub(REMEMBERED);
-        self.seen.drain(..over);
+        let over = self.seen_answers.len().saturating_sub(REMEMBERED);
+        self.seen_answers.drain(..over);
         self.stale = if fresh { 0 } else { self.stale + 1 };
     }
 
     /// Somebody has told the model something.
-    pub(crate) fn told(&mut self) {
-        (self.row, self.stale) = (None, 0);
-        self.seen.clear();
+    pub(crate) fn reset(&mut self) {
+        (self.current, self.stale) = (None, 0);
+        self.seen_answers.clear();
     }
 
     /// How often in a row this call of the latest answer was made before it, always with the same answer.
     pub(crate) fn times(&self, id: &CallId) -> usize {
-        let Some(at) = self.asked.iter().position(|(of, _)| of == id) else { return 0 };
-        let call = self.asked[at].1;
-        let alone = self.asked[..at].iter().all(|(_, other)| *other == call);
-        self.row.as_ref().filter(|row| alone && row.call == call).map_or(0, |row| row.times)
+        let Some(at) = self.latest_calls.iter().position(|(of, _)| of == id) else { return 0 };
+        let call = self.latest_calls[at].1;
+        let alone = self.latest_calls[..at].iter().all(|(_, other)| *other == call);
+        self.current.as_ref().filter(|row| alone && row.call == call).map_or(0, |row| row.times)
     }
 
     /// How many turns in a row brought nothing that was not seen before.
@@ -91,18 +93,18 @@ impl Repeats {
     }
 
     fn count(&mut self, call: u64, answer: Option<u64>) {
-        match &mut self.row {
+        match &mut self.current {
             Some(row) if row.call == call && (answer.is_none() || row.answer.is_none() || row.answer == answer) => {
                 row.answer = row.answer.or(answer);
                 row.times += 1;
             }
-            row => *row = Some(Row { call, answer, times: 1 }),
+            row => *row = Some(RepeatedCall { call, answer, times: 1 }),
         }
     }
 }
 
 /// What is equal for calls that ask for the same, however it is written.
-fn of_call(call: &Call) -> u64 {
+fn call_hash(call: &ToolCallRequest) -> u64 {
     let mut hasher = DefaultHasher::new();
     call.tool.hash(&mut hasher);
     match serde_json::from_str(&call.input) {
@@ -112,7 +114,7 @@ fn of_call(call: &Call) -> u64 {
     hasher.finish()
 }
 
-fn of(value: impl Hash) -> u64 {
+fn hash_of(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
@@ -142,29 +144,29 @@ fn add(value: &Value, hasher: &mut DefaultHasher) {
 mod tests {
     use super::*;
 
-    fn call(id: &str, tool: &str, input: &str) -> Call {
-        Call { id: CallId(id.into()), tool: tool.into(), input: input.into() }
+    fn call(id: &str, tool: &str, input: &str) -> ToolCallRequest {
+        ToolCallRequest { id: CallId(id.into()), tool: tool.into(), input: input.into() }
     }
 
-    fn asks(calls: &[Call]) -> Vec<Block> {
-        let text = Block::Text { text: "Again.".into() };
-        [text].into_iter().chain(calls.iter().cloned().map(Block::Call)).collect()
+    fn asks(calls: &[ToolCallRequest]) -> Vec<ContentBlock> {
+        let text = ContentBlock::Text { text: "Again.".into() };
+        [text].into_iter().chain(calls.iter().cloned().map(ContentBlock::Call)).collect()
     }
 
-    fn done(text: &str) -> Answer {
-        Answer { status: AnswerStatus::Done, text: text.into() }
+    fn done(text: &str) -> ToolResult {
+        ToolResult { status: ToolResultStatus::Done, text: text.into() }
     }
 
-    fn turn(repeats: &mut Repeats, input: &str, answer: Answer) {
-        repeats.ask(&asks(&[call("a", "view", input)]));
-        repeats.answered(&[(CallId("a".into()), answer)]);
+    fn turn(repeats: &mut RepeatTracker, input: &str, answer: ToolResult) {
+        repeats.record_calls(&asks(&[call("a", "view", input)]));
+        repeats.record_answers(&[(CallId("a".into()), answer)]);
     }
 
     /// Single calls with their answers, and one more call.
-    fn after(past: &[(&str, Answer)], last: &str) -> usize {
-        let mut repeats = Repeats::default();
+    fn after(past: &[(&str, ToolResult)], last: &str) -> usize {
+        let mut repeats = RepeatTracker::default();
         past.iter().for_each(|(input, answer)| turn(&mut repeats, input, answer.clone()));
-        repeats.ask(&asks(&[call("b", "view", last)]));
+        repeats.record_calls(&asks(&[call("b", "view", last)]));
         repeats.times(&CallId("b".into()))
     }
 
@@ -197,24 +199,24 @@ mod tests {
 
     #[test]
     fn a_word_from_outside_begins_anew() {
-        let mut repeats = Repeats::default();
+        let mut repeats = RepeatTracker::default();
         (0..2).for_each(|_| turn(&mut repeats, "{}", done("1")));
-        repeats.told();
-        repeats.ask(&asks(&[call("b", "view", "{}")]));
+        repeats.reset();
+        repeats.record_calls(&asks(&[call("b", "view", "{}")]));
         assert_eq!((repeats.times(&CallId("b".into())), repeats.stale()), (0, 0));
     }
 
     #[test]
     fn calls_of_one_answer_stand_between_each_other() {
-        let mut repeats = Repeats::default();
+        let mut repeats = RepeatTracker::default();
         turn(&mut repeats, "{}", done("1"));
-        repeats.ask(&asks(&[call("1", "view", "{}"), call("2", "shell", "{}"), call("3", "view", "{}")]));
+        repeats.record_calls(&asks(&[call("1", "view", "{}"), call("2", "shell", "{}"), call("3", "view", "{}")]));
         assert_eq!(["1", "2", "3"].map(|id| repeats.times(&CallId(id.into()))), [1, 0, 0]);
     }
 
     #[test]
     fn turns_that_go_round_in_a_circle_bring_nothing_new() {
-        let mut repeats = Repeats::default();
+        let mut repeats = RepeatTracker::default();
         for _ in 0..3 {
             ["{\"a\":1}", "{\"a\":2}", "{\"a\":3}"].iter().for_each(|input| turn(&mut repeats, input, done("1")));
         }

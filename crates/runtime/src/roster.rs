@@ -5,34 +5,34 @@
 mod endings;
 #[cfg(test)]
 mod tests;
-mod words;
+mod trace;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use protocol::{
-    Activation, AgentSpec, At, Budget, Cost, DefinitionId, Entry, Event, Outcome, PermissionMode, TaskId, TaskSpec,
-    Usage,
+    Activation, AgentSpec, Budget, Cost, DefinitionId, Event, LogEntry, PermissionMode, TaskId, TaskOutcome, TaskSpec,
+    Timestamp, Usage,
 };
 
-use endings::Endings;
-pub(crate) use words::Words;
+use endings::ActivationEndings;
+pub(crate) use trace::TaskTrace;
 
 /// Of how many tasks at rest it is held what they said and left behind.
 const RECENT: usize = 32;
 
 /// The tasks of a session.
 #[derive(Debug, Default)]
-pub(crate) struct Roster(RwLock<Rolls>);
+pub(crate) struct Roster(RwLock<RosterState>);
 
 #[derive(Debug, Default)]
-struct Rolls {
-    tasks: HashMap<TaskId, Box<Known>>,
+struct RosterState {
+    tasks: HashMap<TaskId, Box<RosterEntry>>,
     /// The tasks at rest whose words are held; the one that rests longest first.
     recent: VecDeque<TaskId>,
     /// Another number whenever a call has left something new behind, and the same one for the same log.
-    left_behind: u64,
+    evidence_hash: u64,
     definitions: BTreeMap<DefinitionId, Arc<AgentSpec>>,
     /// The session's model; none before the session is open.
     model: Option<SessionModel>,
@@ -49,47 +49,47 @@ pub(crate) struct SessionModel {
 
 /// What is known of a task.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct RosterEntry {
     pub(crate) spec: Arc<TaskSpec>,
     pub(crate) path: Arc<str>,
     pub(crate) depth: u32,
     pub(crate) children: Vec<TaskId>,
     pub(crate) intent: Option<String>,
-    pub(crate) tally: Tally,
+    pub(crate) usage: TaskUsage,
     /// Where its own checkout is, if it has one.
-    pub(crate) placed: Option<String>,
+    pub(crate) checkout_path: Option<String>,
     /// The commit that keeps what it made there.
-    pub(crate) sealed: Option<String>,
-    pub(crate) endings: Endings,
+    pub(crate) sealed_commit: Option<String>,
+    pub(crate) endings: ActivationEndings,
     /// What it said and left behind, while that is held.
-    words: Option<Arc<Words>>,
+    trace: Option<Arc<TaskTrace>>,
     /// Whether its next activation has not begun.
-    in_line: bool,
+    is_queued: bool,
 }
 
 /// What a task used so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tally {
+pub(crate) struct TaskUsage {
     pub(crate) turns: u32,
-    pub(crate) usage: Usage,
+    pub(crate) tokens: Usage,
     pub(crate) cost: Cost,
     /// When its latest activation began.
-    pub(crate) began: Option<At>,
+    pub(crate) began: Option<Timestamp>,
 }
 
 /// How an activation ended, with what was known then: whoever is told of it again is told the same.
 #[derive(Debug, Clone)]
-pub(crate) struct Ending {
-    pub(crate) outcome: Outcome,
-    pub(crate) tally: Tally,
+pub(crate) struct ActivationEnding {
+    pub(crate) outcome: TaskOutcome,
+    pub(crate) usage: TaskUsage,
     /// The task's children, and how they stood.
     pub(crate) children: Box<[String]>,
-    pub(crate) at: At,
+    pub(crate) at: Timestamp,
 }
 
 impl Roster {
     /// Takes in a durable event.
-    pub(crate) fn read(&self, entry: &Entry) {
+    pub(crate) fn read(&self, entry: &LogEntry) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).read(entry);
     }
 
@@ -99,19 +99,19 @@ impl Roster {
     }
 
     /// What is known of a task.
-    pub(crate) fn known<T>(&self, task: TaskId, look: impl FnOnce(&Known) -> T) -> Option<T> {
+    pub(crate) fn with_task<T>(&self, task: TaskId, look: impl FnOnce(&RosterEntry) -> T) -> Option<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).tasks.get(&task).map(|known| look(known))
     }
 
     /// What a task said and left behind in all its activations, if that is held.
-    pub(crate) fn words(&self, task: TaskId) -> Option<Arc<Words>> {
-        self.known(task, |known| known.words.clone()).flatten().filter(|words| words.is_whole())
+    pub(crate) fn trace(&self, task: TaskId) -> Option<Arc<TaskTrace>> {
+        self.with_task(task, |known| known.trace.clone()).flatten().filter(|words| words.is_complete())
     }
 
     /// Whether a task is at work, or among the latest that came to rest: whatever else is held of a task for a while is
     /// held as long.
     pub(crate) fn is_recent(&self, task: TaskId) -> bool {
-        self.known(task, |known| known.words.is_some()) == Some(true)
+        self.with_task(task, |known| known.trace.is_some()) == Some(true)
     }
 
     /// What a task's agent is, if the session keeps its definition.
@@ -122,28 +122,28 @@ impl Roster {
     }
 
     /// What a task said last in the activation under way.
-    pub(crate) fn said(&self, task: TaskId) -> String {
-        let said = |known: &Known| known.words.as_ref().map(|words| words.said().to_owned());
-        self.known(task, said).flatten().unwrap_or_default()
+    pub(crate) fn latest_text(&self, task: TaskId) -> String {
+        let said = |known: &RosterEntry| known.trace.as_ref().map(|words| words.latest_text().to_owned());
+        self.with_task(task, said).flatten().unwrap_or_default()
     }
 
     /// Whether a task, or one above it, began with a budget.
     pub(crate) fn is_budgeted(&self, task: TaskId) -> bool {
         let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        rolls.upwards(task).any(|known| known.spec.budget != Budget::default())
+        rolls.lineage(task).any(|known| known.spec.budget != Budget::default())
     }
 
     /// The narrowest mode that the definition of a task, or of one above it, speaks of.
     pub(crate) fn mode(&self, task: TaskId) -> Option<PermissionMode> {
         let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let definitions =
-            rolls.upwards(task).filter_map(|known| rolls.definitions.get(known.spec.definition.as_ref()?));
+            rolls.lineage(task).filter_map(|known| rolls.definitions.get(known.spec.definition.as_ref()?));
         let modes = definitions.filter_map(|definition| definition.permission);
         modes.reduce(|one, other| if other.is_narrower(one) { other } else { one })
     }
 
     /// The task whose checkout a task works in: itself, or the nearest above it that has one of its own.
-    pub(crate) fn isolated(&self, task: TaskId) -> Option<TaskId> {
+    pub(crate) fn checkout_owner(&self, task: TaskId) -> Option<TaskId> {
         let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut at = task;
         loop {
@@ -156,12 +156,12 @@ impl Roster {
     }
 
     /// A number that is another one whenever a call of any task has left something new behind.
-    pub(crate) fn left_behind(&self) -> u64 {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).left_behind
+    pub(crate) fn evidence_hash(&self) -> u64 {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).evidence_hash
     }
 
     /// Everything below a task, parents before their children.
-    pub(crate) fn below(&self, top: TaskId) -> Vec<TaskId> {
+    pub(crate) fn descendants(&self, top: TaskId) -> Vec<TaskId> {
         let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let children = |id: TaskId| rolls.tasks.get(&id).map(|known| known.children.as_slice()).unwrap_or_default();
         let mut found = children(top).to_vec();
@@ -175,29 +175,30 @@ impl Roster {
 
     /// Whether a task is the session's own.
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
-        self.known(task, |known| known.depth) == Some(0)
+        self.with_task(task, |known| known.depth) == Some(0)
     }
 
     /// Where a task is in the tree, such as `/root/tests`.
     pub(crate) fn path(&self, task: TaskId) -> Arc<str> {
-        self.known(task, |known| Arc::clone(&known.path)).unwrap_or_else(|| task.to_string().into())
+        self.with_task(task, |known| Arc::clone(&known.path)).unwrap_or_else(|| task.to_string().into())
     }
 }
 
-impl Rolls {
+impl RosterState {
     /// A task, and those above it.
-    fn upwards(&self, task: TaskId) -> impl Iterator<Item = &Known> {
-        let above = |known: &&Known| known.spec.parent.and_then(|parent| self.tasks.get(&parent)).map(Box::as_ref);
+    fn lineage(&self, task: TaskId) -> impl Iterator<Item = &RosterEntry> {
+        let above =
+            |known: &&RosterEntry| known.spec.parent.and_then(|parent| self.tasks.get(&parent)).map(Box::as_ref);
         std::iter::successors(self.tasks.get(&task).map(Box::as_ref), above)
     }
 
-    fn read(&mut self, entry: &Entry) {
+    fn read(&mut self, entry: &LogEntry) {
         match &entry.event {
             Event::TaskCreated(spec) => return self.create(entry.task, spec),
             Event::AgentDefined { id, spec } => {
                 self.definitions.insert(id.clone(), Arc::new((**spec).clone()));
             }
-            Event::SessionOpened(terms) | Event::SessionAdopted { terms, .. } => {
+            Event::SessionOpened(terms) | Event::SessionAdopted { config: terms, .. } => {
                 let chosen = self.model.as_ref().is_some_and(|model| model.chosen);
                 self.model = Some(SessionModel { spec: terms.model.as_str().into(), chosen });
             }
@@ -213,14 +214,14 @@ impl Rolls {
         let Some(known) = self.tasks.get_mut(&entry.task) else { return };
         if known.read(entry, children) {
             let mut hasher = DefaultHasher::new();
-            (self.left_behind, entry.task).hash(&mut hasher);
-            self.left_behind = hasher.finish();
+            (self.evidence_hash, entry.task).hash(&mut hasher);
+            self.evidence_hash = hasher.finish();
         }
-        self.hold_recent(entry);
+        self.evict_traces(entry);
     }
 
     /// Lets go of what the tasks said and left behind that have been at rest for longest.
-    fn hold_recent(&mut self, entry: &Entry) {
+    fn evict_traces(&mut self, entry: &LogEntry) {
         match &entry.event {
             Event::ActivationStarted { .. } => self.recent.retain(|task| *task != entry.task),
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
@@ -232,7 +233,7 @@ impl Rolls {
         }
         while self.recent.len() > RECENT {
             if let Some(known) = self.recent.pop_front().and_then(|longest| self.tasks.get_mut(&longest)) {
-                known.words = None;
+                known.trace = None;
             }
         }
     }
@@ -241,7 +242,7 @@ impl Rolls {
     fn children(&self, task: TaskId) -> Vec<String> {
         let line = |id: &TaskId| {
             let known = self.tasks.get(id)?;
-            let state = known.endings.last_key_value().map_or("not ended", |(_, ending)| ending.outcome.word());
+            let state = known.endings.last_key_value().map_or("not ended", |(_, ending)| ending.outcome.as_str());
             Some(format!("{} {state}", known.spec.name))
         };
         let told = self.tasks.get(&task).filter(|known| known.spec.parent.is_some());
@@ -257,56 +258,56 @@ impl Rolls {
             }
             None => (format!("/{}", spec.name), 0),
         };
-        let known = Known {
+        let known = RosterEntry {
             spec: Arc::new(spec.clone()),
             path: path.into(),
             depth,
             children: Vec::new(),
             intent: None,
-            tally: Tally::default(),
-            placed: None,
-            sealed: None,
-            endings: Endings::default(),
-            words: Some(Arc::new(Words::of_the_beginning())),
-            in_line: spec.parent.is_some(),
+            usage: TaskUsage::default(),
+            checkout_path: None,
+            sealed_commit: None,
+            endings: ActivationEndings::default(),
+            trace: Some(Arc::new(TaskTrace::from_start())),
+            is_queued: spec.parent.is_some(),
         };
         self.tasks.insert(id, Box::new(known));
     }
 }
 
-impl Known {
+impl RosterEntry {
     /// How its first activation ended, which is what the call that started it waits for. By the time that is answered,
     /// the task may have had more to do, whose results go their own way.
-    pub(crate) fn first(&self) -> Option<(Activation, &Ending)> {
+    pub(crate) fn first(&self) -> Option<(Activation, &ActivationEnding)> {
         let first = Activation(1);
         self.endings.get(&first).map(|ending| (first, ending))
     }
 
     /// How its latest ended.
-    pub(crate) fn latest(&self) -> Option<(Activation, &Ending)> {
+    pub(crate) fn latest(&self) -> Option<(Activation, &ActivationEnding)> {
         self.endings.last_key_value().map(|(activation, ending)| (*activation, ending))
     }
 
     /// Takes in an event; tells whether a call left something behind that was not known.
-    fn read(&mut self, entry: &Entry, children: Vec<String>) -> bool {
+    fn read(&mut self, entry: &LogEntry, children: Vec<String>) -> bool {
         match &entry.event {
-            Event::TaskRequeued => self.in_line = true,
+            Event::TaskRequeued => self.is_queued = true,
             Event::ActivationStarted { attempt, .. } => {
-                self.in_line = false;
+                self.is_queued = false;
                 if attempt.0 == 1 {
-                    self.tally.began = Some(entry.at);
+                    self.usage.began = Some(entry.at);
                 }
                 // What it said before is in the log.
-                self.words.get_or_insert_default();
+                self.trace.get_or_insert_default();
             }
             Event::TurnAnswered { usage, cost, .. } => {
-                self.tally.turns += 1;
-                self.tally.usage = self.tally.usage.plus(*usage);
-                self.tally.cost = self.tally.cost.plus(*cost);
+                self.usage.turns += 1;
+                self.usage.tokens = self.usage.tokens.plus(*usage);
+                self.usage.cost = self.usage.cost.plus(*cost);
             }
-            Event::TurnFailed { cost, .. } => self.tally.cost = self.tally.cost.plus(*cost),
-            Event::WorkPlaced { path, .. } => self.placed = Some(path.clone()),
-            Event::WorkSealed { commit, .. } => self.sealed = Some(commit.clone()),
+            Event::TurnFailed { cost, .. } => self.usage.cost = self.usage.cost.plus(*cost),
+            Event::WorkCheckedOut { path, .. } => self.checkout_path = Some(path.clone()),
+            Event::WorkSealed { commit, .. } => self.sealed_commit = Some(commit.clone()),
             Event::IntentReported { intent } => self.intent = Some(intent.clone()),
             Event::AgentSelected { agent, definition, model } => {
                 let spec = Arc::make_mut(&mut self.spec);
@@ -318,25 +319,25 @@ impl Known {
             Event::TaskFinished { outcome } => {
                 // One that never began has no activation to end.
                 let next = Activation(self.endings.last_key_value().map_or(1, |(last, _)| last.0 + 1));
-                if self.in_line {
+                if self.is_queued {
                     self.end(next, outcome.clone(), entry.at, children);
                 }
             }
             _other => {}
         }
-        self.words
+        self.trace
             .as_mut()
-            .is_some_and(|words| words::concerns(&entry.event) && Arc::make_mut(words).read(&entry.event))
+            .is_some_and(|words| trace::is_relevant(&entry.event) && Arc::make_mut(words).read(&entry.event))
     }
 
-    fn end(&mut self, activation: Activation, outcome: Outcome, at: At, children: Vec<String>) {
+    fn end(&mut self, activation: Activation, outcome: TaskOutcome, at: Timestamp, children: Vec<String>) {
         if self.spec.parent.is_none() {
             self.endings.clear();
-            if let Some(words) = &mut self.words {
-                Arc::make_mut(words).forget_texts();
+            if let Some(words) = &mut self.trace {
+                Arc::make_mut(words).clear_results();
             }
         }
-        self.endings.insert(activation, Ending { outcome, tally: self.tally, children: children.into(), at });
-        self.in_line = false;
+        self.endings.insert(activation, ActivationEnding { outcome, usage: self.usage, children: children.into(), at });
+        self.is_queued = false;
     }
 }

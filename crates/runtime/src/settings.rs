@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use host::{Clock, Home, Ids};
 use model::Model;
-use net::{Route, Secret};
+use net::{NetworkRoute, Secret};
 use policy::Policy;
-use protocol::{AgentSpec, Budget, Effort, ListName, PlanAction, RuleText, SessionId, SessionMode};
-use store::Probe;
+use protocol::{AgentSpec, Budget, ListName, PlanAction, ReasoningEffort, RuleText, SessionId, SessionMode};
+use store::WriterProbe;
 
-use crate::{Catalog, CostGuard, Guests, Models, Spools, Watch};
+use crate::{Catalog, ClientExtensions, CostGuard, ModelResolver, Spools, WatchdogSettings};
 
 /// Everything a session is run with.
 #[derive(Clone)]
-pub struct Settings {
+pub struct SessionSettings {
     /// Where sessions are kept.
     pub home: Home,
     /// The folder the session works in.
@@ -28,19 +28,19 @@ pub struct Settings {
     /// How it was named, so that a process that goes on with the session finds it again.
     pub model_spec: String,
     /// The models that agents may be run with besides it.
-    pub models: Arc<dyn Models>,
-    /// What becomes of agents whose model is much dearer.
-    pub guard: CostGuard,
+    pub models: Arc<dyn ModelResolver>,
+    /// What becomes of agents whose model is much more expensive.
+    pub cost_guard: CostGuard,
     /// The agents, skills and hooks there are.
     pub catalog: Arc<Catalog>,
     /// The definition of the session's own agent, if it is not the usual one.
-    pub main: Option<AgentSpec>,
+    pub main_agent: Option<AgentSpec>,
     /// What the program that drives the session brings along.
-    pub guests: Guests,
+    pub client_extensions: ClientExtensions,
     /// What a new session is called; any new id when absent.
     pub id: Option<SessionId>,
     /// What is switched on.
-    pub features: Features,
+    pub features: SessionFeatures,
     /// What calls may do: the ceiling of the whole tree.
     pub policy: Policy,
     /// The rules among the policy's that the command line gave, so that a process that goes on with the session has
@@ -55,9 +55,9 @@ pub struct Settings {
     /// How long a person is waited for before an ask is denied; for ever when absent.
     pub ask_wait: Option<Duration>,
     /// How many agents there may be.
-    pub limits: kernel::Limits,
+    pub limits: kernel::SessionLimits,
     /// When watching over them leads to something.
-    pub watch: Watch,
+    pub watchdog: WatchdogSettings,
     /// The list that its agents share.
     pub list: ListName,
     /// Most turns that the root and everything below it may take for one prompt.
@@ -69,13 +69,13 @@ pub struct Settings {
     /// How long its agents may work in this process.
     pub timeout: Option<Duration>,
     /// How hard the model should think; as its provider likes when absent.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// What must never be written anywhere: keys.
     pub secrets: Arc<[Secret]>,
     /// The way to pages of the web.
-    pub route: Route,
+    pub route: NetworkRoute,
     /// How much a tool call gives and takes.
-    pub tools: tools::Limits,
+    pub tools: tools::ToolLimits,
     /// Where the output of background commands is kept, and how much of it.
     pub spools: Arc<Spools>,
     /// The executable that becomes the guardian of started processes.
@@ -87,12 +87,12 @@ pub struct Settings {
     /// Makes ids.
     pub ids: Arc<dyn Ids>,
     /// Where tests make the store fail.
-    pub probe: Arc<dyn Probe>,
+    pub probe: Arc<dyn WriterProbe>,
 }
 
 /// What is switched on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Features {
+pub struct SessionFeatures {
     /// Agents rest when they are done, and a message wakes them with all they knew.
     pub multi_turn: bool,
     /// The root guesses after each answer what the user may want to say next.
@@ -103,13 +103,13 @@ pub struct Features {
     pub inline_shell: bool,
 }
 
-impl Default for Features {
+impl Default for SessionFeatures {
     fn default() -> Self {
-        Features { multi_turn: true, prompt_suggestions: false, parallelism_prompts: false, inline_shell: true }
+        SessionFeatures { multi_turn: true, prompt_suggestions: false, parallelism_prompts: false, inline_shell: true }
     }
 }
 
-impl std::fmt::Debug for Settings {
+impl std::fmt::Debug for SessionSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings").field("cwd", &self.cwd).field("model", &self.model).finish_non_exhaustive()
     }

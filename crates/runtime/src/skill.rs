@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use protocol::{Front, SkillSpec, Source};
+use protocol::{DefinitionSource, FrontMatter, SkillSpec};
 
 /// Most bytes of a skill's file.
 const MOST: u64 = 256 << 10;
@@ -14,10 +14,13 @@ pub fn read(skill: &SkillSpec) -> Result<String, String> {
 }
 
 /// Reads the file of a skill or of a slash command, as its source permits.
-pub(crate) fn read_file(path: &Path, source: &Source) -> Result<String, String> {
+pub(crate) fn read_file(path: &Path, source: &DefinitionSource) -> Result<String, String> {
     let read = match source {
-        Source::Project { .. } | Source::Plugin { .. } => host::read_unlinked(path, MOST),
-        Source::User { .. } | Source::Flag | Source::Remote { .. } | Source::BuiltIn => host::read_plain(path, MOST),
+        DefinitionSource::Project { .. } | DefinitionSource::Plugin { .. } => host::read_unlinked(path, MOST),
+        DefinitionSource::User { .. }
+        | DefinitionSource::Flag
+        | DefinitionSource::Remote { .. }
+        | DefinitionSource::BuiltIn => host::read_plain(path, MOST),
     };
     match read {
         Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_binary| "it is no UTF-8 text".to_owned()),
@@ -30,7 +33,7 @@ pub(crate) fn read_file(path: &Path, source: &Source) -> Result<String, String> 
 /// line in their place says so.
 pub fn skill_text(file: &str) -> String {
     // A head that never ends is no head.
-    let body = Front::of(file).body().unwrap_or(file);
+    let body = FrontMatter::parse(file).body().unwrap_or(file);
     without_commands(body.trim())
 }
 
@@ -70,10 +73,10 @@ mod tests {
         std::os::unix::fs::symlink(top.join("secret"), top.join("SKILL.md")).unwrap();
         let path = top.join("SKILL.md").display().to_string();
         let of = |source| SkillSpec { file: path.clone(), source, ..SkillSpec::default() };
-        assert!(read(&of(Source::Project { path: path.clone() })).unwrap_err().contains("link"));
-        assert_eq!(read(&of(Source::User { path: path.clone() })).as_deref(), Ok("words"));
+        assert!(read(&of(DefinitionSource::Project { path: path.clone() })).unwrap_err().contains("link"));
+        assert_eq!(read(&of(DefinitionSource::User { path: path.clone() })).as_deref(), Ok("words"));
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(read(&of(Source::Project { path: path.clone() })).unwrap_err(), "it is gone");
+        assert_eq!(read(&of(DefinitionSource::Project { path: path.clone() })).unwrap_err(), "it is gone");
     }
 
     #[test]

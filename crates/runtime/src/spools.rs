@@ -44,31 +44,31 @@ pub struct Spools {
     limits: SpoolLimits,
     disk: Arc<dyn Disk>,
     /// How many bytes all of them hold, once it was looked at.
-    held: Mutex<Option<u64>>,
+    bytes_held: Mutex<Option<u64>>,
 }
 
 impl Spools {
     /// Spools that hold no more than this.
     pub fn new(limits: SpoolLimits, disk: Arc<dyn Disk>) -> Spools {
-        Spools { limits, disk, held: Mutex::new(None) }
+        Spools { limits, disk, bytes_held: Mutex::new(None) }
     }
 
     /// Begins to keep what a command prints, in a new folder beside those of the others.
-    pub(crate) fn keep(&self, folder: &Path) -> io::Result<Keeping<'_>> {
+    pub(crate) fn open(&self, folder: &Path) -> io::Result<SpoolWriter<'_>> {
         {
-            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut held = self.bytes_held.lock().unwrap_or_else(PoisonError::into_inner);
             if held.is_none() {
                 *held = Some(folder.parent().map_or(0, size));
             }
         }
         let spool = Spool::create(folder, self.limits.command)?;
-        Ok(Keeping { spools: self, spool, folder: folder.into(), over: None })
+        Ok(SpoolWriter { spools: self, spool, folder: folder.into(), cutoff_note: None })
     }
 
     /// Why a command that holds `now` bytes may not hold `next`.
     fn refusal(&self, folder: &Path, now: u64, next: u64) -> Option<String> {
         let SpoolLimits { session, min_free, .. } = self.limits;
-        if self.held().saturating_sub(now).saturating_add(next).saturating_add(NOTE) > session {
+        if self.bytes_held().saturating_sub(now).saturating_add(next).saturating_add(NOTE) > session {
             return Some(format!("the commands of this session have filled the {session} bytes that they may"));
         }
         // A disk that cannot be asked is found out about by writing to it.
@@ -76,30 +76,30 @@ impl Spools {
         (free < min_free).then(|| format!("the disk has {free} bytes left, and {min_free} are to stay free"))
     }
 
-    fn held(&self) -> u64 {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(0)
+    fn bytes_held(&self) -> u64 {
+        self.bytes_held.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(0)
     }
 
-    fn moved(&self, from: u64, to: u64) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+    fn record_change(&self, from: u64, to: u64) {
+        let mut held = self.bytes_held.lock().unwrap_or_else(PoisonError::into_inner);
         *held = Some(held.unwrap_or(0).saturating_sub(from).saturating_add(to));
     }
 }
 
 /// What one command printed, as far as it is kept.
 #[derive(Debug)]
-pub(crate) struct Keeping<'a> {
+pub(crate) struct SpoolWriter<'a> {
     spools: &'a Spools,
     spool: Spool,
     folder: Box<Path>,
     /// Why the rest is not kept.
-    over: Option<String>,
+    cutoff_note: Option<String>,
 }
 
-impl Keeping<'_> {
+impl SpoolWriter<'_> {
     /// Takes more output. What has no room is dropped, and the first time that is said.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.over.is_some() || bytes.is_empty() {
+        if self.cutoff_note.is_some() || bytes.is_empty() {
             return Ok(());
         }
         let now = self.spool.on_disk();
@@ -109,23 +109,23 @@ impl Keeping<'_> {
             Some(why) => {
                 let note = format!("\n[from here on nothing is kept: {why}]\n");
                 // Where not even this has room, the task's result says it.
-                let fits = self.spools.held().saturating_add(note.len() as u64) <= self.spools.limits.session;
+                let fits = self.spools.bytes_held().saturating_add(note.len() as u64) <= self.spools.limits.session;
                 let written = if fits { self.append(note.as_bytes()) } else { Ok(()) };
-                self.over = Some(note);
+                self.cutoff_note = Some(note);
                 written
             }
         }
     }
 
     /// What is said in place of what was not kept.
-    pub(crate) fn over(&self) -> Option<&str> {
-        self.over.as_deref()
+    pub(crate) fn cutoff_note(&self) -> Option<&str> {
+        self.cutoff_note.as_deref()
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let before = self.spool.on_disk();
         let written = self.spool.write(bytes);
-        self.spools.moved(before, self.spool.on_disk());
+        self.spools.record_change(before, self.spool.on_disk());
         written
     }
 }
@@ -167,13 +167,13 @@ mod tests {
         let limits = SpoolLimits { command: 3_000, session: 5_000, min_free: 0 };
         let (spools, _disk, folder) = spools(limits, 0);
         for name in ["a", "b", "c"] {
-            let mut keeping = spools.keep(&folder.path().join(name)).unwrap();
+            let mut keeping = spools.open(&folder.path().join(name)).unwrap();
             for line in 0..2_000 {
                 keeping.write(format!("line {line}\n").as_bytes()).unwrap();
             }
             let on_disk = size(folder.path());
             assert!(on_disk <= 5_000, "{name}: {on_disk}");
-            let said = keeping.over().unwrap_or_default();
+            let said = keeping.cutoff_note().unwrap_or_default();
             assert_eq!(said.contains("nothing is kept: the commands of this session"), name != "a", "{said}");
         }
         let text = |name: &str| Spool::read(&folder.path().join(name), 8_000).unwrap().into_string();
@@ -181,16 +181,16 @@ mod tests {
         assert!(text("b").contains("from here on nothing is kept: the commands of this session"), "{}", text("b"));
         // Another process goes on with the session, and counts what is there.
         let again = Spools::new(limits, Arc::new(Filling::default()));
-        let mut keeping = again.keep(&folder.path().join("d")).unwrap();
+        let mut keeping = again.open(&folder.path().join("d")).unwrap();
         keeping.write(b"more\n").unwrap();
-        assert!(size(folder.path()) <= 5_000 && keeping.over().is_some());
+        assert!(size(folder.path()) <= 5_000 && keeping.cutoff_note().is_some());
     }
 
     #[test]
     fn r9_near_the_floor_of_the_disk_output_is_no_longer_kept_and_that_is_said() {
         let limits = SpoolLimits { command: 30_000, session: 100_000, min_free: 1_000 };
         let (spools, disk, folder) = spools(limits, 1_000);
-        let mut keeping = spools.keep(&folder.path().join("a")).unwrap();
+        let mut keeping = spools.open(&folder.path().join("a")).unwrap();
         keeping.write(b"before\n").unwrap();
         disk.0.store(999, Ordering::Relaxed);
         keeping.write(b"meanwhile\n").unwrap();

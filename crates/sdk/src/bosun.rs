@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use config::{Env, File};
+use config::{Env, SettingsFile};
 use host::Home;
 use protocol::SessionId;
 use protocol::api::SessionView;
-use runtime::Start;
-use store::Reader;
+use runtime::SessionStart;
+use store::SessionReader;
 
-use crate::{Builder, Error};
+use crate::{Error, SessionBuilder};
 
 /// A home of sessions.
 #[derive(Debug, Clone)]
@@ -25,28 +25,28 @@ impl Bosun {
     }
 
     /// A new session.
-    pub fn session(&self) -> Builder {
-        Builder::new(self.clone(), Start::New, None)
+    pub fn session(&self) -> SessionBuilder {
+        SessionBuilder::new(self.clone(), SessionStart::New, None)
     }
 
     /// A session that goes on where it was left, as it was run before unless it is told otherwise.
-    pub fn resume(&self, id: SessionId) -> Result<Builder, Error> {
-        Ok(Builder::new(self.clone(), Start::Resume(id), Some(self.before(id)?)))
+    pub fn resume(&self, id: SessionId) -> Result<SessionBuilder, Error> {
+        Ok(SessionBuilder::new(self.clone(), SessionStart::Resume(id), Some(self.previous(id)?)))
     }
 
     /// A new session that begins as a copy of another; nothing that is under way there goes on here.
-    pub fn fork(&self, id: SessionId) -> Result<Builder, Error> {
-        Ok(Builder::new(self.clone(), Start::Fork(id), Some(self.before(id)?)))
+    pub fn fork(&self, id: SessionId) -> Result<SessionBuilder, Error> {
+        Ok(SessionBuilder::new(self.clone(), SessionStart::Fork(id), Some(self.previous(id)?)))
     }
 
     /// What a session is, whoever runs it.
     pub fn view(&self, id: SessionId) -> Result<SessionView, Error> {
-        Ok(Reader::open(&self.home, id)?.session_view()?)
+        Ok(SessionReader::open(&self.home, id)?.session_view()?)
     }
 
-    fn before(&self, id: SessionId) -> Result<(SessionView, File), Error> {
+    fn previous(&self, id: SessionId) -> Result<(SessionView, SettingsFile), Error> {
         let view = self.view(id)?;
-        let file = File::of_session(&view)?;
+        let file = SettingsFile::of_session(&view)?;
         Ok((view, file))
     }
 }

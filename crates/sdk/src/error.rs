@@ -27,22 +27,22 @@ pub enum Error {
     NoModel,
     /// The model cannot be asked.
     #[error(transparent)]
-    Model(#[from] model::OpenError),
+    Model(#[from] model::OpenModelError),
     /// Nobody knows what the model costs.
     #[error("the price of {0} is not known, so no budget in dollars can be held; limit tokens instead")]
     Unpriced(String),
     /// The session did not open.
     #[error(transparent)]
-    Open(#[from] runtime::OpenError),
+    Open(#[from] runtime::SessionOpenError),
     /// The session's file cannot be read or written.
     #[error(transparent)]
     Store(#[from] store::StoreError),
     /// The session did not take it.
     #[error(transparent)]
-    Rejected(#[from] runtime::Rejected),
+    Rejected(#[from] runtime::InputRejection),
     /// The session stays with its model.
     #[error(transparent)]
-    Unchanged(#[from] runtime::Unchanged),
+    Unchanged(#[from] runtime::ModelChangeError),
     /// The agent was not started.
     #[error("{0}")]
     Agent(String),

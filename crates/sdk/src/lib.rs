@@ -49,14 +49,14 @@ mod settings;
 mod tool;
 
 pub use bosun::Bosun;
-pub use builder::Builder;
+pub use builder::SessionBuilder;
 pub use error::Error;
 pub use guard::guard;
 pub use protocol::api::{AskView, SessionView, StartAgentParams as Agent, TaskView};
 pub use protocol::{
-    AgentSpec, Ask, AskId, Budget, Decision, Entry, Envelope, Event, Outcome, PermissionMode, SessionId, Subject,
-    TaskId, TaskState,
+    AgentSpec, Ask, AskDecision, AskId, AskSubject, Budget, Envelope, Event, LogEntry, PermissionMode, SessionId,
+    TaskId, TaskOutcome, TaskState,
 };
-pub use runtime::{Live, Subscription as Events};
-pub use session::{Answer, Session};
-pub use tool::Tool;
+pub use runtime::{BusMessage, Subscription as Events};
+pub use session::{AgentSession, PromptAnswer};
+pub use tool::FunctionTool;

@@ -1,31 +1,31 @@
 //! A session that this program runs.
 
 use protocol::api::{AskView, DecideParams, StartAgentParams, TaskView};
-use protocol::{AskId, CancelBy, Decision, Delivery, Outcome, SessionId, TaskId, TaskState};
-use runtime::{Live, Status, Subscription};
-use store::Reader;
+use protocol::{AskDecision, AskId, CancelBy, MailDelivery, SessionId, TaskId, TaskOutcome, TaskState};
+use runtime::{BusMessage, SessionStatus, Subscription};
+use store::SessionReader;
 
 use crate::Error;
 
 /// A session that this program runs. Dropping it ends everything in it, as a crash would; [`Session::leave`] is the
 /// way to go on with it later.
 #[derive(Debug)]
-pub struct Session(runtime::Session);
+pub struct AgentSession(runtime::Session);
 
 /// What the session's own agent answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct PromptAnswer {
     /// Its last words.
     pub text: String,
     /// How it ended; none if it never began.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<TaskOutcome>,
     /// The last event when it was at rest.
     pub seq: u64,
 }
 
-impl Session {
-    pub(crate) fn new(session: runtime::Session) -> Session {
-        Session(session)
+impl AgentSession {
+    pub(crate) fn new(session: runtime::Session) -> AgentSession {
+        AgentSession(session)
     }
 
     /// Its id, by which [`Bosun::resume`](crate::Bosun::resume) and `bosun --resume` find it again.
@@ -40,21 +40,21 @@ impl Session {
 
     /// Gives its own agent a message, and waits until nothing is left to do: its answer is there, and no agent works
     /// in the background.
-    pub async fn prompt(&self, text: impl Into<String>) -> Result<Answer, Error> {
+    pub async fn prompt(&self, text: impl Into<String>) -> Result<PromptAnswer, Error> {
         self.send(text).await?;
-        self.rest().await
+        self.wait_until_idle().await
     }
 
     /// Gives its own agent a message, and goes on at once. An agent that works reads it before its next turn.
     pub async fn send(&self, text: impl Into<String>) -> Result<(), Error> {
-        self.0.send(text, Delivery::FollowUp).await?;
+        self.0.send(text, MailDelivery::FollowUp).await?;
         Ok(())
     }
 
     /// Waits until nothing is left to do.
-    pub async fn rest(&self) -> Result<Answer, Error> {
+    pub async fn wait_until_idle(&self) -> Result<PromptAnswer, Error> {
         let mut status = self.0.status();
-        let is_over = |status: &Status| {
+        let is_over = |status: &SessionStatus| {
             let rests = status.root_is_at_rest() && status.background == 0 && !status.continuation_due;
             status.paused.is_some() || rests
         };
@@ -64,7 +64,7 @@ impl Session {
             return Err(Error::Paused(why.to_string()));
         }
         let root = self.task(self.root())?;
-        Ok(Answer { text: root.result.unwrap_or_default(), outcome: root.last_outcome, seq: over.seq })
+        Ok(PromptAnswer { text: root.result.unwrap_or_default(), outcome: root.last_outcome, seq: over.seq })
     }
 
     /// Everything that happens from the moment this program opened the session on, and words as models say them.
@@ -94,8 +94,8 @@ impl Session {
             }
             loop {
                 match events.next().await? {
-                    Some(Live::Event(event)) if event.entry.task == task => break,
-                    Some(Live::Event(_) | Live::Text { .. }) => {}
+                    Some(BusMessage::Event(event)) if event.entry.task == task => break,
+                    Some(BusMessage::Event(_) | BusMessage::Text { .. }) => {}
                     None => return Err(Error::Paused("it has ended".into())),
                 }
             }
@@ -109,16 +109,16 @@ impl Session {
 
     /// One task.
     pub fn task(&self, task: TaskId) -> Result<TaskView, Error> {
-        Reader::open(self.0.home(), self.id())?.task(task)?.ok_or(Error::NoTask(task))
+        SessionReader::open(self.0.home(), self.id())?.task(task)?.ok_or(Error::NoTask(task))
     }
 
     /// What waits for a decision, oldest first.
     pub fn asks(&self) -> Result<Vec<AskView>, Error> {
-        Ok(Reader::open(self.0.home(), self.id())?.asks(false)?)
+        Ok(SessionReader::open(self.0.home(), self.id())?.asks(false)?)
     }
 
     /// Decides on an ask.
-    pub async fn decide(&self, ask: AskId, decision: Decision) -> Result<(), Error> {
+    pub async fn decide(&self, ask: AskId, decision: AskDecision) -> Result<(), Error> {
         Ok(self.0.decide(DecideParams { ask, decision }).await?)
     }
 

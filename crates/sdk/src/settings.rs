@@ -5,62 +5,71 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{Choice, Config, Feature, Layer, Layers, Origin, Places, Project, Standing};
+use config::{
+    Config, ForbiddableFeature, Project, SettingOrigin, SettingsFileScope, SettingsLayer, SettingsLayers,
+    SettingsLocations, TrustStatus,
+};
 use host::{SystemClock, TimeIds};
 use policy::Policy;
 use protocol::PlanAction;
-use runtime::{Catalog, CostGuard, Features, Settings, SpoolLimits, Spools, SystemDisk, Watch};
+use runtime::{
+    Catalog, CostGuard, SessionFeatures, SessionSettings, SpoolLimits, Spools, SystemDisk, WatchdogSettings,
+};
 
 use crate::Error;
-use crate::builder::{Asks, Builder};
-use crate::models::Known;
+use crate::builder::{AskPolicy, SessionBuilder};
+use crate::models::ConfiguredModels;
 
-impl Builder {
-    pub(crate) fn settings(self) -> Result<Settings, Error> {
+impl SessionBuilder {
+    pub(crate) fn settings(self) -> Result<SessionSettings, Error> {
         let cwd = self.folder()?;
         let layers = self.layers(&cwd)?;
         let config = layers.config();
         let access = config.access(&self.bosun.env)?;
         let spec = config.model.clone().or_else(|| access.default_model().map(|default| default.spec));
-        let model_spec = access.providers.in_full(&spec.ok_or(Error::NoModel)?, &cwd);
+        let model_spec = access.providers.full_name(&spec.ok_or(Error::NoModel)?, &cwd);
         let model = model::open(&model_spec, &cwd, &access.providers)?;
         let in_dollars = config.budget.micros.is_some() && model.facts().price.is_none();
         if in_dollars || config.day_budget.is_some() && model.facts().is_price_missing() {
             return Err(Error::Unpriced(model_spec));
         }
         let policy = self.policy(&layers, &config, &cwd)?;
-        let before = self.before.as_ref().map(|(view, _)| view);
-        Ok(Settings {
+        let before = self.previous.as_ref().map(|(view, _)| view);
+        Ok(SessionSettings {
             home: self.bosun.home.clone(),
             roots: Vec::new(),
             model,
             model_spec,
-            guard: CostGuard::default(),
+            cost_guard: CostGuard::default(),
             catalog: Arc::new(Catalog {
                 agents: self.agents.into_iter().chain(config::built_in_agents()).collect(),
                 ..Catalog::default()
             }),
-            models: Arc::new(Known { providers: access.providers, cwd: cwd.clone() }),
+            models: Arc::new(ConfiguredModels { providers: access.providers, cwd: cwd.clone() }),
             cwd,
-            main: None,
-            guests: self.guests,
+            main_agent: None,
+            client_extensions: self.client_extensions,
             id: None,
-            features: Features {
+            features: SessionFeatures {
                 multi_turn: config.multi_turn,
                 prompt_suggestions: config.prompt_suggestions,
                 parallelism_prompts: config.parallelism_prompts,
-                inline_shell: layers.forbids(Feature::SkillShell).is_none(),
+                inline_shell: layers.forbids(ForbiddableFeature::SkillShell).is_none(),
             },
             policy,
             rules: layers.session_rules(),
             mode: None,
             plan_exit: PlanAction::ExitOnly,
-            ask_user: self.asks == Asks::Waiting && before.is_none_or(|before| before.ask_user),
-            ask_wait: match self.asks {
-                Asks::Denied => Some(Duration::ZERO),
-                Asks::Waiting => None,
+            ask_user: self.ask_policy == AskPolicy::Wait && before.is_none_or(|before| before.ask_user),
+            ask_wait: match self.ask_policy {
+                AskPolicy::Deny => Some(Duration::ZERO),
+                AskPolicy::Wait => None,
             },
-            watch: Watch { stall_after: config.stall_after, abort_after: config.abort_after, ..Watch::default() },
+            watchdog: WatchdogSettings {
+                stall_after: config.stall_after,
+                abort_after: config.abort_after,
+                ..WatchdogSettings::default()
+            },
             list: config.list.clone(),
             max_turns: config.max_turns,
             budget: config.budget,
@@ -69,49 +78,49 @@ impl Builder {
             effort: config.effort,
             secrets: access.secrets.into(),
             route: self.bosun.env.route(),
-            tools: tools::Limits::default(),
+            tools: tools::ToolLimits::default(),
             spools: Arc::new(Spools::new(spools(&config), Arc::new(SystemDisk))),
             limits: config.limits,
             guardian: self.guardian,
             env: access.programs,
             clock: Arc::new(SystemClock),
             ids: Arc::new(TimeIds),
-            probe: Arc::new(store::NoProbe),
+            probe: Arc::new(store::NoWriterProbe),
         })
     }
 
     /// The folder to work in, without links.
     fn folder(&self) -> Result<PathBuf, Error> {
-        let before = self.before.as_ref().map(|(view, _)| Path::new(&view.cwd));
+        let before = self.previous.as_ref().map(|(view, _)| Path::new(&view.cwd));
         let folder = self.cwd.as_deref().or(before).unwrap_or(Path::new("."));
         let unusable = |source| Error::Folder { folder: folder.display().to_string(), source };
         folder.canonicalize().map_err(unusable)
     }
 
-    fn layers(&self, cwd: &Path) -> Result<Layers, Error> {
+    fn layers(&self, cwd: &Path) -> Result<SettingsLayers, Error> {
         let env = &self.bosun.env;
-        let mut layers = Layers::read(&Places {
+        let mut layers = SettingsLayers::read(&SettingsLocations {
             home: self.bosun.home.root(),
             user: env.user.as_deref(),
             managed: env.managed.as_deref(),
             project: Project::find(cwd),
-            standing: Standing::Untrusted,
-            read: &[Choice::User],
+            trust: TrustStatus::Untrusted,
+            scopes: &[SettingsFileScope::User],
         })?;
         layers.add_environment(env)?;
-        layers.add(Layer { origin: Origin::Flag, file: self.file()? })?;
-        if let Some((_, file)) = &self.before {
+        layers.add(SettingsLayer { origin: SettingOrigin::Flag, file: self.file()? })?;
+        if let Some((_, file)) = &self.previous {
             layers.add_session(file.clone());
         }
         layers.check()?;
         Ok(layers)
     }
 
-    fn policy(&self, layers: &Layers, config: &Config, cwd: &Path) -> Result<Policy, Error> {
+    fn policy(&self, layers: &SettingsLayers, config: &Config, cwd: &Path) -> Result<Policy, Error> {
         let (home, top) = (self.bosun.home.root(), layers.project.top.clone());
         let (rules, user) = (layers.rules()?, self.bosun.env.user.clone());
         let controls = config::all_controls(home, user.as_deref(), layers, &[&top, cwd]);
-        Ok(Policy { mode: config.mode, rules, top, roots: Vec::new(), user, controls, spared: Vec::new() })
+        Ok(Policy { mode: config.mode, rules, top, roots: Vec::new(), user, controls, exempt: Vec::new() })
     }
 }
 

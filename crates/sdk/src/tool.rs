@@ -4,17 +4,19 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Value;
-use tools::{Access, BoxFuture, Context, Limits, Need, Output, Spec, ToolError};
+use tools::{
+    BoxFuture, RequiredPermission, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
+};
 
 /// A tool that the program runs itself.
-pub struct Tool {
-    spec: Spec,
-    run: Box<Run>,
+pub struct FunctionTool {
+    spec: ToolDescriptor,
+    run: Box<ToolFunction>,
 }
 
-type Run = dyn Fn(Value) -> BoxFuture<'static, Result<String, String>> + Send + Sync;
+type ToolFunction = dyn Fn(Value) -> BoxFuture<'static, Result<String, String>> + Send + Sync;
 
-impl Tool {
+impl FunctionTool {
     /// A tool that models know by this name and these words, and that takes what the JSON Schema describes. The
     /// function gets what a model wrote, which may not fit the schema; what it fails with, the model reads.
     pub fn new<F, R>(
@@ -22,39 +24,39 @@ impl Tool {
         about: impl Into<Cow<'static, str>>,
         schema: Value,
         run: F,
-    ) -> Tool
+    ) -> FunctionTool
     where
         F: Fn(Value) -> R + Send + Sync + 'static,
         R: Future<Output = Result<String, String>> + Send + 'static,
     {
-        let spec = Spec { name: name.into(), about: about.into(), schema, access: Access::Other };
-        Tool { spec, run: Box::new(move |input| Box::pin(run(input))) }
+        let spec = ToolDescriptor { name: name.into(), about: about.into(), schema, access: ToolAccess::Other };
+        FunctionTool { spec, run: Box::new(move |input| Box::pin(run(input))) }
     }
 }
 
-impl fmt::Debug for Tool {
+impl fmt::Debug for FunctionTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool").field("name", &self.spec.name).finish_non_exhaustive()
     }
 }
 
-impl tools::Tool for Tool {
-    fn spec(&self) -> &Spec {
+impl tools::Tool for FunctionTool {
+    fn spec(&self) -> &ToolDescriptor {
         &self.spec
     }
 
-    fn needs(&self, input: &str, _limits: &Limits) -> Result<Vec<Need>, ToolError> {
-        read(input).map(|_input| vec![Need::Other])
+    fn required_permissions(&self, input: &str, _limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
+        parse_input(input).map(|_input| vec![RequiredPermission::Other])
     }
 
-    fn run<'a>(&'a self, input: &'a str, cx: &'a Context) -> BoxFuture<'a, Result<Output, ToolError>> {
+    fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let said = (self.run)(read(input)?).await;
-            said.map(|text| Output::text(&text, cx)).map_err(ToolError::refused)
+            let said = (self.run)(parse_input(input)?).await;
+            said.map(|text| ToolOutput::text(&text, cx)).map_err(ToolError::refused)
         })
     }
 }
 
-fn read(input: &str) -> Result<Value, ToolError> {
+fn parse_input(input: &str) -> Result<Value, ToolError> {
     serde_json::from_str(input).map_err(|error| ToolError::refused(format!("the arguments are no JSON: {error}")))
 }

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bosun_store::{Batch, SessionFile};
+use bosun_store::{SessionFile, WriteBatch};
 use host::{Home, ProcessIdentity};
-use protocol::{At, Entry, Event, SessionId, TaskId};
+use protocol::{Event, LogEntry, SessionId, TaskId, Timestamp};
 use tokio::task::JoinSet;
 
 /// How many callers there are, and how many events they write in all, each with about 400 bytes of text.
@@ -26,7 +26,8 @@ async fn rate(callers: usize, events: usize) -> f64 {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path().join("home")).unwrap();
     let id = uuid::Uuid::now_v7();
-    let opened = SessionFile::create(&home, SessionId::new(id), &ProcessIdentity::current().unwrap(), At(1)).unwrap();
+    let opened =
+        SessionFile::create(&home, SessionId::new(id), &ProcessIdentity::current().unwrap(), Timestamp(1)).unwrap();
     let writer = Arc::new(opened.writer);
     let began = Instant::now();
     let mut work = JoinSet::new();
@@ -35,8 +36,8 @@ async fn rate(callers: usize, events: usize) -> f64 {
         work.spawn(async move {
             for n in 0..events / callers {
                 let event = Event::IntentReported { intent: format!("{n:0400}") };
-                let entry = Entry { task: TaskId::new(id), at: At(1), event };
-                let batch = Batch { entries: vec![entry], applied_commands: Vec::new() };
+                let entry = LogEntry { task: TaskId::new(id), at: Timestamp(1), event };
+                let batch = WriteBatch { entries: vec![entry], applied_commands: Vec::new() };
                 writer.commit(batch).await.unwrap();
             }
         });

@@ -1,7 +1,7 @@
 //! The inbox: what waits for a person's decision, and what was decided.
 
 use protocol::api::{AskState, AskView, AsksParams, AsksResult};
-use protocol::{Ask, AskId, At, CallId, DecidedBy, Decision, SessionId, TaskId};
+use protocol::{Ask, AskDecision, AskId, CallId, DecidedBy, SessionId, TaskId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::unreadable;
@@ -10,7 +10,7 @@ use crate::event::{from_json, json};
 /// Rows of a page unless the caller says otherwise.
 const PAGE: u64 = 100;
 
-pub(crate) fn open(conn: &Connection, task: TaskId, ask: &Ask, at: At) -> rusqlite::Result<()> {
+pub(crate) fn open(conn: &Connection, task: TaskId, ask: &Ask, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached(
         "INSERT INTO bosun_asks (id, task, call, body, state, asked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
@@ -21,9 +21,9 @@ pub(crate) fn open(conn: &Connection, task: TaskId, ask: &Ask, at: At) -> rusqli
 pub(crate) fn decide(
     conn: &Connection,
     id: &AskId,
-    decision: &Decision,
+    decision: &AskDecision,
     by: DecidedBy,
-    at: At,
+    at: Timestamp,
 ) -> rusqlite::Result<()> {
     let state = AskState::Decided { decision: decision.clone(), by, at };
     conn.prepare_cached("UPDATE bosun_asks SET state = ?2, open = 0 WHERE id = ?1 AND open")?
@@ -65,7 +65,7 @@ fn view(row: &Row<'_>, session: SessionId) -> rusqlite::Result<AskView> {
         number: row.get("row")?,
         task: row.get::<_, String>("task")?.parse().map_err(unreadable)?,
         path: row.get("path")?,
-        asked_at: At(row.get("asked_at")?),
+        asked_at: Timestamp(row.get("asked_at")?),
         ask: from_json(&row.get::<_, String>("body")?)?,
         state: from_json(&row.get::<_, String>("state")?)?,
     })

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use host::Home;
-use protocol::{At, Item, ItemId};
+use protocol::{ItemId, ListItem, Timestamp};
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +24,9 @@ const CHANGES: u64 = 1024 * 1024;
 /// One line of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub(crate) enum Line {
+pub(crate) enum BackupLine {
     /// The file was written anew; so many bytes say everything there was.
-    Anew {
+    Header {
         /// Those bytes.
         bytes: u64,
     },
@@ -35,10 +35,10 @@ pub(crate) enum Line {
         /// Its list.
         list: String,
         /// The item.
-        item: Box<Item>,
+        item: Box<ListItem>,
     },
     /// An item is not there any more.
-    Gone {
+    ItemRemoved {
         /// Its list.
         list: String,
         /// The item.
@@ -51,7 +51,7 @@ pub(crate) enum Line {
         /// What it was trusted with.
         digest: String,
         /// When.
-        at: At,
+        at: Timestamp,
     },
     /// A project is trusted no more.
     Distrusted {
@@ -63,21 +63,21 @@ pub(crate) enum Line {
     Unknown,
 }
 
-impl From<&TrustRow> for Line {
-    fn from(row: &TrustRow) -> Line {
-        Line::Trusted { top: row.top.clone(), digest: row.digest.clone(), at: row.at }
+impl From<&TrustRow> for BackupLine {
+    fn from(row: &TrustRow) -> BackupLine {
+        BackupLine::Trusted { top: row.top.clone(), digest: row.digest.clone(), at: row.at }
     }
 }
 
 /// What was taken from the second copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Restored {
+pub(crate) struct RestoredCounts {
     pub(crate) items: usize,
     pub(crate) trusted: usize,
 }
 
 /// Adds changes to the second copy of what this connection's file holds.
-pub(crate) fn append(home: &Home, conn: &Connection, changes: &[Line]) -> Result<(), crate::StoreError> {
+pub(crate) fn append(home: &Home, conn: &Connection, changes: &[BackupLine]) -> Result<(), crate::StoreError> {
     let path = home.index_backup();
     let _lock = home.lock("backup").map_err(|error| crate::StoreError::Home(error.to_string()))?;
     let append = || -> io::Result<()> {
@@ -87,15 +87,15 @@ pub(crate) fn append(home: &Home, conn: &Connection, changes: &[Line]) -> Result
                 // A line that was cut short by a crash ends here.
                 file.write_all(format!("\n{}", text(changes)?).as_bytes())
             }
-            Ok(true) | Err(_) => write_anew(&path, conn, changes),
+            Ok(true) | Err(_) => rewrite(&path, conn, changes),
         }
     };
     append().map_err(os_fault(&path))
 }
 
 /// Writes what the second copy has and this connection's file has not, or has in an older version.
-pub(crate) fn restore(home: &Home, conn: &Connection) -> rusqlite::Result<Restored> {
-    let mut restored = Restored::default();
+pub(crate) fn restore(home: &Home, conn: &Connection) -> rusqlite::Result<RestoredCounts> {
+    let mut restored = RestoredCounts::default();
     let Ok(file) = File::open(home.index_backup()) else { return Ok(restored) };
     let (items, trusted) = fold(BufReader::new(file));
     for ((list, _), item) in items {
@@ -108,19 +108,19 @@ pub(crate) fn restore(home: &Home, conn: &Connection) -> rusqlite::Result<Restor
     Ok(restored)
 }
 
-type Kept = (BTreeMap<(String, ItemId), Item>, BTreeMap<String, TrustRow>);
+type BackupContents = (BTreeMap<(String, ItemId), ListItem>, BTreeMap<String, TrustRow>);
 
 /// What the lines come to; one that cannot be read is passed over.
-fn fold(lines: impl BufRead) -> Kept {
-    let (mut items, mut trusted) = Kept::default();
+fn fold(lines: impl BufRead) -> BackupContents {
+    let (mut items, mut trusted) = BackupContents::default();
     for line in lines.split(b'\n').map_while(Result::ok) {
-        let Ok(line) = serde_json::from_slice::<Line>(&line) else { continue };
+        let Ok(line) = serde_json::from_slice::<BackupLine>(&line) else { continue };
         match line {
-            Line::Item { list, item } => drop(items.insert((list, item.id), *item)),
-            Line::Gone { list, id } => drop(items.remove(&(list, id))),
-            Line::Trusted { top, digest, at } => drop(trusted.insert(top.clone(), TrustRow { top, digest, at })),
-            Line::Distrusted { top } => drop(trusted.remove(&top)),
-            Line::Anew { .. } | Line::Unknown => {}
+            BackupLine::Item { list, item } => drop(items.insert((list, item.id), *item)),
+            BackupLine::ItemRemoved { list, id } => drop(items.remove(&(list, id))),
+            BackupLine::Trusted { top, digest, at } => drop(trusted.insert(top.clone(), TrustRow { top, digest, at })),
+            BackupLine::Distrusted { top } => drop(trusted.remove(&top)),
+            BackupLine::Header { .. } | BackupLine::Unknown => {}
         }
     }
     (items, trusted)
@@ -130,15 +130,15 @@ fn fold(lines: impl BufRead) -> Kept {
 fn is_long(file: &File) -> io::Result<bool> {
     let mut first = String::new();
     BufReader::new(file.take(200)).read_line(&mut first)?;
-    let Ok(Line::Anew { bytes }) = serde_json::from_str(&first) else { return Ok(true) };
+    let Ok(BackupLine::Header { bytes }) = serde_json::from_str(&first) else { return Ok(true) };
     Ok(file.metadata()?.len() > bytes.saturating_mul(2).saturating_add(CHANGES))
 }
 
-fn write_anew(path: &Path, conn: &Connection, changes: &[Line]) -> io::Result<()> {
-    let mut all: Vec<Line> = every_item(conn).map_err(io::Error::other)?;
-    all.extend(every_row(conn).map_err(io::Error::other)?.iter().map(Line::from));
+fn rewrite(path: &Path, conn: &Connection, changes: &[BackupLine]) -> io::Result<()> {
+    let mut all: Vec<BackupLine> = every_item(conn).map_err(io::Error::other)?;
+    all.extend(every_row(conn).map_err(io::Error::other)?.iter().map(BackupLine::from));
     let all = text(&all)?;
-    let head = text(&[Line::Anew { bytes: all.len() as u64 }])?;
+    let head = text(&[BackupLine::Header { bytes: all.len() as u64 }])?;
     let part = path.with_extension("part");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
     file.write_all(format!("{head}{all}{}", text(changes)?).as_bytes())?;
@@ -146,7 +146,7 @@ fn write_anew(path: &Path, conn: &Connection, changes: &[Line]) -> io::Result<()
     fs::rename(part, path)
 }
 
-fn text(lines: &[Line]) -> io::Result<String> {
+fn text(lines: &[BackupLine]) -> io::Result<String> {
     let mut text = String::new();
     for line in lines {
         text.push_str(&serde_json::to_string(line)?);

@@ -6,30 +6,30 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use host::Home;
-use protocol::At;
+use protocol::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use crate::error::fault;
-use crate::{Index, Reader, StoreError, listing, salvage};
+use crate::{SessionIndex, SessionReader, StoreError, listing, salvage};
 
 /// A change takes less than a millisecond; who waits this long does better without the others.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The shared buckets, on a connection of their own.
 #[derive(Debug)]
-pub struct Buckets {
+pub struct BucketStore {
     path: PathBuf,
     conn: Connection,
 }
 
-impl Buckets {
+impl BucketStore {
     /// Where it is kept what was spent each day. No provider has such a name.
     pub const DAYS: &str = "days";
 
     /// Opens the buckets of a home, making the file when it is missing or damaged.
-    pub fn open(home: &Home) -> Result<Buckets, StoreError> {
-        let conn = Index::open(home)?.into_connection();
+    pub fn open(home: &Home) -> Result<BucketStore, StoreError> {
+        let conn = SessionIndex::open(home)?.into_connection();
         let path = home.index_db();
         let set = || -> rusqlite::Result<()> {
             conn.busy_timeout(PATIENCE)?;
@@ -39,14 +39,14 @@ impl Buckets {
             Ok(())
         };
         set().map_err(fault(&path))?;
-        Ok(Buckets { path, conn })
+        Ok(BucketStore { path, conn })
     }
 
     /// The same to read them. Of a home that cannot be written it is a copy.
-    pub fn open_to_read(home: &Home) -> Result<Buckets, StoreError> {
-        match Buckets::open(home) {
+    pub fn open_to_read(home: &Home) -> Result<BucketStore, StoreError> {
+        match BucketStore::open(home) {
             Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. } | StoreError::Home(_)) => {
-                Ok(Buckets { path: home.index_db(), conn: Index::open_copy(home)?.into_connection() })
+                Ok(BucketStore { path: home.index_db(), conn: SessionIndex::open_copy(home)?.into_connection() })
             }
             opened => opened,
         }
@@ -60,12 +60,12 @@ impl Buckets {
     /// What sessions spent on turns that began at `since` or later, in millionths of a US dollar, from their own files
     /// as the index knows them: for when nothing else is known of a day, since `bosun.db` was lost. Of a damaged session
     /// counts what can be read.
-    pub fn spent_since(&self, home: &Home, since: At) -> Result<u64, StoreError> {
+    pub fn spent_since(&self, home: &Home, since: Timestamp) -> Result<u64, StoreError> {
         let (mut sum, in_part) = listing::micros_since(&self.conn, since).map_err(fault(&self.path))?;
         for id in in_part {
-            let spent = Reader::open(home, id).and_then(|reader| reader.spendings(since));
+            let spent = SessionReader::open(home, id).and_then(|reader| reader.spendings(since));
             let spent = spent.or_else(|_damaged| {
-                Reader::of_events(id, &salvage(home, id)?.events).and_then(|reader| reader.spendings(since))
+                SessionReader::of_events(id, &salvage(home, id)?.events).and_then(|reader| reader.spendings(since))
             });
             // Nothing can be known of a session that gives nothing.
             let spent = spent.unwrap_or_default();
@@ -78,14 +78,14 @@ impl Buckets {
     pub fn all(&self) -> Result<Vec<(String, String)>, StoreError> {
         self.conn
             .prepare_cached("SELECT CAST(state AS BLOB), key FROM buckets WHERE key <> ?1 ORDER BY key")
-            .and_then(|mut all| all.query_map([Buckets::DAYS], |row| Ok((row.get(1)?, text(row)?)))?.collect())
+            .and_then(|mut all| all.query_map([BucketStore::DAYS], |row| Ok((row.get(1)?, text(row)?)))?.collect())
             .map_err(fault(&self.path))
     }
 
     /// Forgets every bucket of a provider, as if no provider had ever been asked.
     pub fn clear(&self) -> Result<(), StoreError> {
         self.conn
-            .execute("DELETE FROM buckets WHERE key <> ?1", [Buckets::DAYS])
+            .execute("DELETE FROM buckets WHERE key <> ?1", [BucketStore::DAYS])
             .map(|_count| ())
             .map_err(fault(&self.path))
     }

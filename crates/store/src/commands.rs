@@ -6,8 +6,8 @@
 //! there before.
 
 use host::{Home, IdleSession};
-use protocol::api::{Command, CommandFate, RefusalKind};
-use protocol::{At, SessionId};
+use protocol::api::{CommandOutcome, RefusalKind, SessionCommand};
+use protocol::{SessionId, Timestamp};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::error::fault;
@@ -15,10 +15,10 @@ use crate::session::open_current;
 use crate::{StoreError, event, lease};
 
 /// Why a command is not carried out that a program may have written.
-const UNPROVEN: &str = "it was in the session's file while programs of agents could write there; give it again";
+const UNVERIFIED: &str = "it was in the session's file while programs of agents could write there; give it again";
 
 /// Leaves a command for the next owner of a session that nobody runs; returns its number.
-pub fn post_command(home: &Home, id: SessionId, command: &Command, now: At) -> Result<i64, StoreError> {
+pub fn post_command(home: &Home, id: SessionId, command: &SessionCommand, now: Timestamp) -> Result<i64, StoreError> {
     let body = event::json(command).map_err(fault(&home.session_db(id)))?;
     at_rest(home, id, |conn| {
         conn.execute("INSERT INTO bosun_commands (at, body) VALUES (?1, ?2)", params![now.0, body])?;
@@ -27,11 +27,11 @@ pub fn post_command(home: &Home, id: SessionId, command: &Command, now: At) -> R
 }
 
 /// Refuses what programs may have left in the file of a session that was just taken, and gives what is left of it.
-pub fn clear_unproven(home: &Home, id: SessionId, settled: &mut IdleSession) -> Result<(), StoreError> {
+pub fn refuse_unverified(home: &Home, id: SessionId, settled: &mut IdleSession) -> Result<(), StoreError> {
     if settled.had_programs() {
         let path = home.session_db(id);
         let conn = open_current(home, id, &path)?;
-        refuse_unproven(&conn).map_err(fault(&path))?;
+        mark_unverified_refused(&conn).map_err(fault(&path))?;
         settled.forget_programs().map_err(|error| StoreError::Home(error.to_string()))?;
     }
     Ok(())
@@ -51,7 +51,7 @@ pub(crate) fn at_rest<T>(
     expect_unowned(&change).map_err(fault(&path))??;
     let edited = (|| {
         if settled.had_programs() {
-            refuse_unproven(&change)?;
+            mark_unverified_refused(&change)?;
         }
         edit(&change)
     })();
@@ -66,11 +66,11 @@ fn expect_unowned(conn: &Connection) -> rusqlite::Result<Result<(), StoreError>>
     Ok(pid.map_or(Ok(()), |pid| Err(StoreError::Owned { pid })))
 }
 
-fn refuse_unproven(conn: &Connection) -> rusqlite::Result<()> {
-    let fate = CommandFate::Refused { kind: RefusalKind::Unproven, message: UNPROVEN.into() };
+fn mark_unverified_refused(conn: &Connection) -> rusqlite::Result<()> {
+    let outcome = CommandOutcome::Refused { kind: RefusalKind::Unverified, message: UNVERIFIED.into() };
     conn.execute(
-        "UPDATE bosun_commands SET applied_at = at, body = '', fate = ?1 WHERE applied_at IS NULL",
-        [event::json(&fate)?],
+        "UPDATE bosun_commands SET applied_at = at, body = '', outcome = ?1 WHERE applied_at IS NULL",
+        [event::json(&outcome)?],
     )?;
     // A todo that nobody vouches for has no author that any task goes by.
     conn.execute(

@@ -1,32 +1,32 @@
 //! Rows of the log. An event is kept as the JSON it had when it was written and is brought to today's form on
 //! reading, so a log is never rewritten.
 
-use protocol::{At, Entry, Envelope, Event, SessionId, TaskId};
+use protocol::{Envelope, Event, LogEntry, SessionId, TaskId, Timestamp};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::unreadable;
-use crate::tally::Tally;
+use crate::log_digest::LogDigest;
 
-/// Appends an event to the log, and to the tally of what is in it.
-pub(crate) fn insert(conn: &Connection, tally: Tally, entry: &Entry) -> rusqlite::Result<Tally> {
-    let Entry { task, at, event } = entry;
-    let (seq, task, body) = (tally.seq + 1, task.to_string(), json(event)?);
+/// Appends an event to the log, and to the digest of what is in it.
+pub(crate) fn insert(conn: &Connection, log_digest: LogDigest, entry: &LogEntry) -> rusqlite::Result<LogDigest> {
+    let LogEntry { task, at, event } = entry;
+    let (seq, task, body) = (log_digest.seq + 1, task.to_string(), json(event)?);
     conn.prepare_cached("INSERT INTO bosun_events (seq, v, at, task, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![seq, Envelope::VERSION, at.0, task, body])?;
-    Ok(tally.with(seq, at.0, &task, &body))
+    Ok(log_digest.with(seq, at.0, &task, &body))
 }
 
 /// Counts every event of the log; tells each step to `seen`.
-pub(crate) fn tally(conn: &Connection, mut seen: impl FnMut(Tally)) -> rusqlite::Result<Tally> {
+pub(crate) fn digest_log(conn: &Connection, mut seen: impl FnMut(LogDigest)) -> rusqlite::Result<LogDigest> {
     let mut select = conn.prepare("SELECT seq, at, task, body FROM bosun_events ORDER BY seq")?;
     let mut rows = select.query([])?;
-    let mut tally = Tally::EMPTY;
+    let mut log_digest = LogDigest::EMPTY;
     while let Some(row) = rows.next()? {
         let (task, body) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
-        tally = tally.with(row.get(0)?, row.get(1)?, task, body);
-        seen(tally);
+        log_digest = log_digest.with(row.get(0)?, row.get(1)?, task, body);
+        seen(log_digest);
     }
-    Ok(tally)
+    Ok(log_digest)
 }
 
 /// Reads at most `limit` events after `seq`.
@@ -50,7 +50,7 @@ pub(crate) fn of_task(
 }
 
 /// Reads the events of one task that tell how its activations ended and what its calls left behind.
-pub(crate) fn traces_of(conn: &Connection, session: SessionId, task: TaskId) -> rusqlite::Result<Vec<Envelope>> {
+pub(crate) fn outcome_events(conn: &Connection, session: SessionId, task: TaskId) -> rusqlite::Result<Vec<Envelope>> {
     conn.prepare_cached(
         "SELECT seq, v, at, task, body FROM bosun_events
          WHERE task = ?1 AND type IN ('activationEnded', 'callAnswered', 'workSealed') ORDER BY seq",
@@ -95,7 +95,7 @@ pub(crate) fn envelope_of(
         Err(_) if v > Envelope::VERSION => Event::Unknown,
         Err(error) => return Err(unreadable(format!("event {seq}: {error}"))),
     };
-    Ok(Envelope { v: v.max(Envelope::VERSION), seq, session, entry: Entry { task, at: At(at), event } })
+    Ok(Envelope { v: v.max(Envelope::VERSION), seq, session, entry: LogEntry { task, at: Timestamp(at), event } })
 }
 
 /// Brings an event from the form `v` to today's. There is one form so far, so nothing changes;

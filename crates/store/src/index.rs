@@ -1,25 +1,26 @@
 //! The index of sessions, `bosun.db`: a cache of what the session files say, so that listing them does not open
-//! each; `agree.rs` keeps it true. It is made again from the session folders when it is lost; what is nowhere else, the lists of projects and
-//! teams and the trusted projects, has a second copy, and a damaged index also gives the lists that can still be read.
+//! each; `reconcile.rs` keeps it true. It is made again from the session folders when it is lost; what is nowhere else,
+//! the lists of projects and teams and the trusted projects, has a second copy, and a damaged index also gives the lists
+//! that can still be read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use host::Home;
 use protocol::api::SessionView;
-use protocol::{At, Cost, SessionId};
+use protocol::{Cost, SessionId, Timestamp};
 use rusqlite::{Connection, Row, TransactionBehavior, params};
 
-use crate::backup::Restored;
+use crate::backup::RestoredCounts;
 use crate::error::{companion, fault, os_fault, unreadable};
-use crate::lists::rescue_lists;
-use crate::schema::{Form, INDEX};
-use crate::summary::Stamp;
-use crate::{Rebuilt, StoreError, backup, connect, rebuilt};
+use crate::lists::recover_lists;
+use crate::schema::{INDEX, SchemaStatus};
+use crate::summary::SessionFileStamp;
+use crate::{IndexRebuild, StoreError, backup, connect, index_rebuild};
 
 /// The index of sessions.
 #[derive(Debug)]
-pub struct Index {
+pub struct SessionIndex {
     path: PathBuf,
     conn: Connection,
 }
@@ -36,13 +37,13 @@ pub struct SessionRow {
     /// The model it asks unless told otherwise.
     pub model: String,
     /// When it began.
-    pub created_at: At,
+    pub created_at: Timestamp,
     /// When it last changed.
-    pub updated_at: At,
+    pub updated_at: Timestamp,
     /// Its root's state in one word; `damaged`, `newer` or `unreadable` when its file does not tell.
     pub state: String,
     /// Whether anything in it waits for a person.
-    pub asking: bool,
+    pub has_open_asks: bool,
     /// What it spent.
     pub spent: Cost,
     /// Whether all of that has a price.
@@ -60,8 +61,8 @@ impl From<&SessionView> for SessionRow {
             model: view.model.clone(),
             created_at: view.created_at,
             updated_at: view.updated_at,
-            state: view.state.word().to_owned(),
-            asking: false,
+            state: view.state.as_str().to_owned(),
+            has_open_asks: false,
             spent: view.spent,
             priced: view.priced,
             owner_pid: view.owner_pid,
@@ -71,52 +72,52 @@ impl From<&SessionView> for SessionRow {
 
 /// What a prefix of an id stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum SessionMatch {
     /// Exactly one session.
     One(SessionRow),
     /// More than one, newest first.
     Many(Vec<SessionRow>),
     /// No session.
-    Nothing,
+    NotFound,
 }
 
-impl Index {
+impl SessionIndex {
     /// Opens the index, making it from the session folders when it is missing or damaged.
-    pub fn open(home: &Home) -> Result<Index, StoreError> {
-        match Index::open_current(home) {
+    pub fn open(home: &Home) -> Result<SessionIndex, StoreError> {
+        match SessionIndex::open_current(home) {
             Ok(Some(index)) => Ok(index),
             Ok(None) | Err(StoreError::Corrupt { .. }) => {
                 let _lock = lock(home)?;
-                Index::make(home)
+                SessionIndex::make(home)
             }
             Err(error) => Err(error),
         }
     }
 
     /// Reads every session's file again, after moving a damaged index aside.
-    pub fn rebuild(home: &Home) -> Result<Index, StoreError> {
+    pub fn rebuild(home: &Home) -> Result<SessionIndex, StoreError> {
         let _lock = lock(home)?;
-        if let Ok(Some(index)) = Index::open_current(home) {
+        if let Ok(Some(index)) = SessionIndex::open_current(home) {
             match index.check() {
                 Ok(()) => return index.fill(home),
                 Err(StoreError::Corrupt { detail, .. }) => {
                     drop(index);
-                    return Index::replace(home, detail);
+                    return SessionIndex::replace(home, detail);
                 }
                 Err(error) => return Err(error),
             }
         }
-        Index::make(home)
+        SessionIndex::make(home)
     }
 
     /// Writes what a session's row says, whether it was there or not.
     pub fn upsert(&self, row: &SessionRow) -> Result<(), StoreError> {
-        self.change(|conn| put_row(conn, row, &Stamp(String::new())))
+        self.change(|conn| put_row(conn, row, &SessionFileStamp(String::new())))
     }
 
     /// Forgets a session.
     pub fn remove(&self, id: SessionId) -> Result<(), StoreError> {
-        self.change(|conn| forget(conn, id))
+        self.change(|conn| delete_session(conn, id))
     }
 
     /// The sessions of a folder, or all of them, newest first.
@@ -125,17 +126,17 @@ impl Index {
     }
 
     /// Finds the session whose id begins with `prefix`, with or without its `ses-`.
-    pub fn find(&self, prefix: &str) -> Result<Found, StoreError> {
+    pub fn find(&self, prefix: &str) -> Result<SessionMatch, StoreError> {
         let prefix = prefix.to_ascii_lowercase();
         // The beginning of `ses-` itself is the beginning of every id.
         let bare = if "ses-".starts_with(&prefix) { "" } else { prefix.strip_prefix("ses-").unwrap_or(&prefix) };
         let mut rows = self.rows("WHERE substr(id, 5, length(?1)) = ?1", &bare)?;
         Ok(match (rows.pop(), rows.is_empty()) {
-            (None, _) => Found::Nothing,
-            (Some(row), true) => Found::One(row),
+            (None, _) => SessionMatch::NotFound,
+            (Some(row), true) => SessionMatch::One(row),
             (Some(row), false) => {
                 rows.push(row);
-                Found::Many(rows)
+                SessionMatch::Many(rows)
             }
         })
     }
@@ -146,14 +147,14 @@ impl Index {
     }
 
     fn rows(&self, condition: &str, value: &dyn rusqlite::ToSql) -> Result<Vec<SessionRow>, StoreError> {
-        self.ask(|conn| {
+        self.query(|conn| {
             conn.prepare_cached(&format!("SELECT * FROM sessions {condition} ORDER BY updated_at DESC, id DESC"))?
                 .query_map([value], session_row)?
                 .collect()
         })
     }
 
-    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn query<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         question(&self.conn).map_err(fault(&self.path))
     }
 
@@ -168,67 +169,68 @@ impl Index {
     }
 
     /// Opens the index if it is there in today's form.
-    fn open_current(home: &Home) -> Result<Option<Index>, StoreError> {
+    fn open_current(home: &Home) -> Result<Option<SessionIndex>, StoreError> {
         let path = home.index_db();
         if !path.exists() {
             return Ok(None);
         }
         let conn = connect::writable(&path)?;
-        let form = INDEX.form(&conn, &path)?;
-        Ok((form == Form::Current).then_some(Index { path, conn }))
+        let form = INDEX.status(&conn, &path)?;
+        Ok((form == SchemaStatus::Current).then_some(SessionIndex { path, conn }))
     }
 
     /// A copy of the index, which may be changed where the file may not.
-    pub(crate) fn open_copy(home: &Home) -> Result<Index, StoreError> {
+    pub(crate) fn open_copy(home: &Home) -> Result<SessionIndex, StoreError> {
         let path = home.index_db();
         let mut conn = connect::in_memory(&path)?;
-        let is_current = INDEX.form(&conn, &path)? == Form::Current;
+        let is_current = INDEX.status(&conn, &path)? == SchemaStatus::Current;
         INDEX.migrate(&mut conn, &path)?;
-        let index = Index { path, conn };
+        let index = SessionIndex { path, conn };
         if is_current { Ok(index) } else { index.fill(home) }
     }
 
     /// Makes the index, or takes the steps it is missing. The caller holds the lock, and another process may have
     /// done it all while this one waited for that.
-    fn make(home: &Home) -> Result<Index, StoreError> {
-        match Index::open_current(home) {
+    fn make(home: &Home) -> Result<SessionIndex, StoreError> {
+        match SessionIndex::open_current(home) {
             Ok(Some(index)) => Ok(index),
-            Ok(None) => Index::make_anew(home, None),
-            Err(StoreError::Corrupt { detail, .. }) => Index::replace(home, detail),
+            Ok(None) => SessionIndex::make_anew(home, None),
+            Err(StoreError::Corrupt { detail, .. }) => SessionIndex::replace(home, detail),
             Err(error) => Err(error),
         }
     }
 
     /// Moves a damaged file aside and makes another.
-    fn replace(home: &Home, detail: String) -> Result<Index, StoreError> {
+    fn replace(home: &Home, detail: String) -> Result<SessionIndex, StoreError> {
         let damaged = move_aside(&home.index_db())?;
-        Index::make_anew(home, Some((detail, damaged)))
+        SessionIndex::make_anew(home, Some((detail, damaged)))
     }
 
     /// Makes what is not there, with the lists of a file that was moved aside, and with what only the second copy has
     /// if there was no other.
-    fn make_anew(home: &Home, damaged: Option<(String, PathBuf)>) -> Result<Index, StoreError> {
+    fn make_anew(home: &Home, damaged: Option<(String, PathBuf)>) -> Result<SessionIndex, StoreError> {
         let path = home.index_db();
         let is_older = path.exists();
         let mut conn = if is_older { connect::writable(&path)? } else { connect::create(&path)? };
         INDEX.migrate(&mut conn, &path)?;
         if let Some((_, damaged)) = &damaged {
-            rescue_lists(damaged, &conn).map_err(fault(&path))?;
+            recover_lists(damaged, &conn).map_err(fault(&path))?;
         }
         let restored =
-            if is_older { Restored::default() } else { backup::restore(home, &conn).map_err(fault(&path))? };
-        let index = Index { path, conn }.fill(home)?;
-        if damaged.is_some() || restored != Restored::default() {
-            index.tell_rebuilt(damaged)?;
+            if is_older { RestoredCounts::default() } else { backup::restore(home, &conn).map_err(fault(&path))? };
+        let index = SessionIndex { path, conn }.fill(home)?;
+        if damaged.is_some() || restored != RestoredCounts::default() {
+            index.report_rebuild(damaged)?;
         }
         Ok(index)
     }
 
     /// Says what there is after a file was lost.
-    fn tell_rebuilt(&self, damaged: Option<(String, PathBuf)>) -> Result<(), StoreError> {
-        let count =
-            |what: &str| self.ask(|conn| conn.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0)));
-        rebuilt::tell(Rebuilt {
+    fn report_rebuild(&self, damaged: Option<(String, PathBuf)>) -> Result<(), StoreError> {
+        let count = |what: &str| {
+            self.query(|conn| conn.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0)))
+        };
+        index_rebuild::report(IndexRebuild {
             path: self.path.clone(),
             damaged,
             sessions: count("sessions")?,
@@ -239,8 +241,8 @@ impl Index {
     }
 
     /// Enters every session.
-    fn fill(self, home: &Home) -> Result<Index, StoreError> {
-        self.note_all(home, &sessions(home)?)?;
+    fn fill(self, home: &Home) -> Result<SessionIndex, StoreError> {
+        self.record_sessions(home, &sessions(home)?)?;
         Ok(self)
     }
 
@@ -278,14 +280,15 @@ fn move_aside(path: &Path) -> Result<PathBuf, StoreError> {
 }
 
 /// Writes a session's row as it is in the file that has this stamp.
-pub(crate) fn put_row(conn: &Connection, row: &SessionRow, stamp: &Stamp) -> rusqlite::Result<()> {
-    let SessionRow { id, cwd, title, model, created_at, updated_at, state, asking, spent, priced, owner_pid } = row;
+pub(crate) fn put_row(conn: &Connection, row: &SessionRow, stamp: &SessionFileStamp) -> rusqlite::Result<()> {
+    let SessionRow { id, cwd, title, model, created_at, updated_at, state, has_open_asks, spent, priced, owner_pid } =
+        row;
     conn.prepare_cached(
-        "INSERT INTO sessions (id, cwd, title, model, state, asking, cost_tokens, cost_micros, priced, owner_pid,
+        "INSERT INTO sessions (id, cwd, title, model, state, has_open_asks, cost_tokens, cost_micros, priced, owner_pid,
                                created_at, updated_at, stamp)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
          ON CONFLICT DO UPDATE SET cwd = excluded.cwd, title = excluded.title, model = excluded.model,
-             state = excluded.state, asking = excluded.asking, cost_tokens = excluded.cost_tokens,
+             state = excluded.state, has_open_asks = excluded.has_open_asks, cost_tokens = excluded.cost_tokens,
              cost_micros = excluded.cost_micros, priced = excluded.priced, owner_pid = excluded.owner_pid,
              created_at = excluded.created_at, updated_at = excluded.updated_at, stamp = excluded.stamp",
     )?
@@ -295,7 +298,7 @@ pub(crate) fn put_row(conn: &Connection, row: &SessionRow, stamp: &Stamp) -> rus
         title,
         model,
         state,
-        asking,
+        has_open_asks,
         spent.tokens,
         spent.micros,
         priced,
@@ -308,7 +311,7 @@ pub(crate) fn put_row(conn: &Connection, row: &SessionRow, stamp: &Stamp) -> rus
 }
 
 /// Takes a session out of every table.
-pub(crate) fn forget(conn: &Connection, id: SessionId) -> rusqlite::Result<()> {
+pub(crate) fn delete_session(conn: &Connection, id: SessionId) -> rusqlite::Result<()> {
     for table in ["sessions WHERE id", "spendings WHERE session", "session_tasks WHERE session"] {
         conn.prepare_cached(&format!("DELETE FROM {table} = ?1"))?.execute([id.to_string()])?;
     }
@@ -321,10 +324,10 @@ pub(crate) fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         cwd: row.get("cwd")?,
         title: row.get("title")?,
         model: row.get("model")?,
-        created_at: At(row.get("created_at")?),
-        updated_at: At(row.get("updated_at")?),
+        created_at: Timestamp(row.get("created_at")?),
+        updated_at: Timestamp(row.get("updated_at")?),
         state: row.get("state")?,
-        asking: row.get("asking")?,
+        has_open_asks: row.get("has_open_asks")?,
         spent: Cost { tokens: row.get("cost_tokens")?, micros: row.get("cost_micros")? },
         priced: row.get("priced")?,
         owner_pid: row.get("owner_pid")?,

@@ -2,19 +2,19 @@
 //! is refused.
 
 use host::ProcessIdentity;
-use protocol::{At, Fence};
+use protocol::{Fence, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The file's one lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lease {
+pub(crate) struct SessionLease {
     /// The number of the last owner.
     pub(crate) fence: Fence,
     /// That owner, unless it has ended cleanly.
     pub(crate) holder: Option<ProcessIdentity>,
 }
 
-impl Lease {
+impl SessionLease {
     /// The process that holds the lease and is alive.
     pub(crate) fn live_pid(&self) -> Option<u32> {
         self.holder.as_ref().filter(|holder| holder.is_alive()).map(|holder| holder.pid)
@@ -22,12 +22,12 @@ impl Lease {
 }
 
 /// Reads the lease; none when the file never had an owner.
-pub(crate) fn read(conn: &Connection) -> rusqlite::Result<Option<Lease>> {
+pub(crate) fn read(conn: &Connection) -> rusqlite::Result<Option<SessionLease>> {
     conn.prepare_cached("SELECT fence, boot, pid, started, held FROM bosun_lease")?
         .query_row([], |row| {
             let owner = ProcessIdentity { boot: row.get(1)?, pid: row.get(2)?, started: row.get(3)? };
             let held: bool = row.get(4)?;
-            Ok(Lease { fence: Fence(row.get(0)?), holder: held.then_some(owner) })
+            Ok(SessionLease { fence: Fence(row.get(0)?), holder: held.then_some(owner) })
         })
         .optional()
 }
@@ -38,7 +38,7 @@ pub(crate) fn fence(conn: &Connection) -> rusqlite::Result<Fence> {
 }
 
 /// Writes the next owner.
-pub(crate) fn take(conn: &Connection, fence: Fence, owner: &ProcessIdentity, now: At) -> rusqlite::Result<()> {
+pub(crate) fn take(conn: &Connection, fence: Fence, owner: &ProcessIdentity, now: Timestamp) -> rusqlite::Result<()> {
     conn.execute(
         "INSERT OR REPLACE INTO bosun_lease (one, fence, boot, pid, started, held, taken_at)
          VALUES (1, ?1, ?2, ?3, ?4, 1, ?5)",

@@ -7,7 +7,6 @@
 
 #![deny(missing_docs)]
 
-mod agree;
 mod asks;
 mod backup;
 mod buckets;
@@ -15,45 +14,49 @@ mod commands;
 mod connect;
 mod error;
 mod event;
+mod file_header;
+mod fleet_results;
 mod index;
+mod index_rebuild;
 mod lease;
 mod listing;
 mod lists;
-mod local;
-mod look;
+mod local_time;
+mod log_digest;
 mod mail;
 mod project;
 mod reader;
-mod rebuilt;
-mod records;
-mod results;
+mod reconcile;
 mod salvage;
 mod schema;
 mod session;
 mod sql;
 mod summary;
-mod tally;
+mod task_records;
 mod tasks;
 mod todos;
 mod trust;
-mod turns;
+mod turn_rows;
 mod writer;
 
-pub use buckets::Buckets;
-pub use commands::{clear_unproven, post_command};
+pub use buckets::BucketStore;
+pub use commands::{post_command, refuse_unverified};
 pub use error::StoreError;
-pub use index::{Found, Index, SessionRow};
-pub use listing::{SessionPage, SessionsWanted, Spendings};
-pub use lists::{Changed, Imported, ItemChange, ItemsWanted, List, ListError, NewItem, Seen, from_jsonl, to_jsonl};
-pub use local::local;
-pub use look::{Look, look, sqlite_version};
-pub use reader::Reader;
-pub use rebuilt::{Rebuilt, take_rebuilt};
-pub use results::{ResultRow, Results};
-pub use salvage::{Salvaged, last_committed, salvage};
-pub use session::{Opened, SessionFile, accept_log, copy_session, fork_session, remove_session};
-pub use sql::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
-pub use todos::{Noted, TodoAuthor, TodoChanges, TodoError, TodoRow, edit_own_todos, edit_todos};
-pub use trust::{Trust, TrustRow};
-pub use turns::Spending;
-pub use writer::{Batch, Committed, NoProbe, Point, Probe, Writer};
+pub use file_header::{HeaderStatus, inspect_header, sqlite_version};
+pub use fleet_results::{FleetResultRow, FleetResultStore};
+pub use index::{SessionIndex, SessionMatch, SessionRow};
+pub use index_rebuild::{IndexRebuild, take_index_rebuilds};
+pub use listing::{SessionPage, SessionQuery, SpendingReport};
+pub use lists::{
+    ChangedItems, ExpectedVersion, ItemChange, ItemImportReport, ItemList, ItemQuery, ListError, NewItem, from_jsonl,
+    to_jsonl,
+};
+pub use local_time::local_time;
+pub use reader::SessionReader;
+pub use salvage::{SalvagedLog, last_committed, salvage};
+pub use session::{OwnedSession, SessionFile, accept_log, copy_session, fork_session, remove_session};
+pub use sql::{SqlConnection, SqlError, SqlLimits, SqlOutput};
+pub use todos::{ChangeNumbers, TodoAuthor, TodoChanges, TodoError, TodoRow, edit_own_todos, edit_todos};
+pub use trust::{TrustRow, TrustStore};
+pub use turn_rows::TaskSpending;
+pub use writer::{CommitReceipt, NoWriterProbe, SessionWriter, WriteBatch, WriterPoint, WriterProbe};

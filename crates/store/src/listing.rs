@@ -4,17 +4,17 @@
 use std::collections::HashSet;
 
 use host::Home;
-use protocol::{At, SessionId};
+use protocol::{SessionId, Timestamp};
 use rusqlite::{Connection, params};
 
 use crate::error::unreadable;
 use crate::index::session_row;
-use crate::turns::spending;
-use crate::{Index, SessionRow, Spending, StoreError};
+use crate::turn_rows::spending;
+use crate::{SessionIndex, SessionRow, StoreError, TaskSpending};
 
 /// Which sessions are wanted, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SessionsWanted {
+pub struct SessionQuery {
     /// Only those of this folder.
     pub cwd: Option<String>,
     /// Only those in this state.
@@ -36,9 +36,9 @@ pub struct SessionPage {
 
 /// What sessions spent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Spendings {
+pub struct SpendingReport {
     /// Everything that was spent, with its session and that session's title.
-    pub spendings: Vec<(SessionId, String, Spending)>,
+    pub spendings: Vec<(SessionId, String, TaskSpending)>,
     /// The sessions of which only a part was wanted, or of which nothing is known: their own files tell.
     pub in_part: Vec<SessionId>,
 }
@@ -46,9 +46,9 @@ pub struct Spendings {
 /// What a session is left in that has nothing to do.
 const AT_REST: &str = "idle";
 
-impl Index {
+impl SessionIndex {
     /// One page of the sessions. Each is as its file is now: one that was changed since it was noted is read again.
-    pub fn page(&self, home: &Home, wanted: &SessionsWanted) -> Result<SessionPage, StoreError> {
+    pub fn page(&self, home: &Home, wanted: &SessionQuery) -> Result<SessionPage, StoreError> {
         let page = self.known_page(wanted)?;
         let mut stale = Vec::new();
         for row in &page.rows {
@@ -59,7 +59,7 @@ impl Index {
         if stale.is_empty() {
             return Ok(page);
         }
-        match self.note_all(home, &stale) {
+        match self.record_sessions(home, &stale) {
             Ok(()) => self.known_page(wanted),
             Err(StoreError::Full { .. } | StoreError::ReadOnly { .. }) => Ok(page),
             Err(error) => Err(error),
@@ -67,9 +67,9 @@ impl Index {
     }
 
     /// The sessions in which anything may wait for a person, oldest first.
-    pub fn unsettled(&self) -> Result<Vec<SessionRow>, StoreError> {
+    pub fn possibly_waiting(&self) -> Result<Vec<SessionRow>, StoreError> {
         let mut rows = self.list(None)?;
-        rows.retain(|row| row.asking || row.state != AT_REST || row.owner_pid.is_some());
+        rows.retain(|row| row.has_open_asks || row.state != AT_REST || row.owner_pid.is_some());
         rows.reverse();
         Ok(rows)
     }
@@ -78,7 +78,7 @@ impl Index {
     pub fn sessions_of_task(&self, prefix: &str, most: u32) -> Result<Vec<SessionId>, StoreError> {
         let bare = prefix.strip_prefix("task-").unwrap_or(prefix);
         let (from, to) = (format!("task-{bare}"), format!("task-{bare}~"));
-        self.ask(|conn| {
+        self.query(|conn| {
             conn.prepare_cached("SELECT DISTINCT session FROM session_tasks WHERE task >= ?1 AND task < ?2 LIMIT ?3")?
                 .query_map(params![from, to, most], |row| row.get_ref(0)?.as_str()?.parse().map_err(unreadable))?
                 .collect()
@@ -88,7 +88,7 @@ impl Index {
     /// Every session, newest first; with a state, those that have a task in it.
     pub fn newest(&self, task_state: Option<&str>) -> Result<Vec<SessionId>, StoreError> {
         let word = task_state.map(|state| format!(" {state} "));
-        self.ask(|conn| {
+        self.query(|conn| {
             conn.prepare_cached(
                 "SELECT id FROM sessions WHERE ?1 IS NULL OR instr(task_states, ?1) > 0 OR state IN ('damaged', 'newer')
                  ORDER BY updated_at DESC, id DESC",
@@ -99,12 +99,12 @@ impl Index {
     }
 
     /// What the sessions of a folder, or all of them, spent on turns that began at `since` or later.
-    pub fn spendings(&self, cwd: Option<&str>, since: At) -> Result<Spendings, StoreError> {
-        self.ask(|conn| spendings(conn, cwd, since))
+    pub fn spendings(&self, cwd: Option<&str>, since: Timestamp) -> Result<SpendingReport, StoreError> {
+        self.query(|conn| spendings(conn, cwd, since))
     }
 
-    fn known_page(&self, wanted: &SessionsWanted) -> Result<SessionPage, StoreError> {
-        let SessionsWanted { cwd, state, offset, limit } = wanted;
+    fn known_page(&self, wanted: &SessionQuery) -> Result<SessionPage, StoreError> {
+        let SessionQuery { cwd, state, offset, limit } = wanted;
         // A folder is asked for in words of its own, so that its index is used.
         let which = match cwd {
             Some(_) => "WHERE cwd = ?1 AND (?2 IS NULL OR state = ?2)",
@@ -112,7 +112,7 @@ impl Index {
         };
         let whole = |number: u64| number.min(i64::MAX.unsigned_abs());
         let (offset, limit) = (whole(*offset), whole(limit.unwrap_or(u64::MAX)));
-        self.ask(|conn| {
+        self.query(|conn| {
             let rows = conn
                 .prepare_cached(&format!(
                     "SELECT * FROM sessions {which} ORDER BY updated_at DESC, id DESC LIMIT ?3 OFFSET ?4"
@@ -128,7 +128,7 @@ impl Index {
 }
 
 /// What the sessions of a folder, or all of them, spent on turns that began at `since` or later.
-fn spendings(conn: &Connection, cwd: Option<&str>, since: At) -> rusqlite::Result<Spendings> {
+fn spendings(conn: &Connection, cwd: Option<&str>, since: Timestamp) -> rusqlite::Result<SpendingReport> {
     let since = since.0.min(i64::MAX.unsigned_abs());
     let in_part = in_part(conn, cwd, since)?;
     let mut select = conn.prepare_cached(&format!("SELECT x.*, s.title {OF} ORDER BY x.first_at"))?;
@@ -136,13 +136,13 @@ fn spendings(conn: &Connection, cwd: Option<&str>, since: At) -> rusqlite::Resul
         let session = row.get_ref("session")?.as_str()?.parse().map_err(unreadable)?;
         Ok((session, row.get("title")?, spending(row)?))
     })?;
-    let mut spendings: Vec<(SessionId, String, Spending)> = rows.collect::<rusqlite::Result<_>>()?;
+    let mut spendings: Vec<(SessionId, String, TaskSpending)> = rows.collect::<rusqlite::Result<_>>()?;
     spendings.retain(|(session, ..)| !in_part.contains(session));
-    Ok(Spendings { spendings, in_part: in_part.into_iter().collect() })
+    Ok(SpendingReport { spendings, in_part: in_part.into_iter().collect() })
 }
 
 /// The same of all sessions as one sum, in millionths of a US dollar, and the sessions of which only a part counts.
-pub(crate) fn micros_since(conn: &Connection, since: At) -> rusqlite::Result<(u64, HashSet<SessionId>)> {
+pub(crate) fn micros_since(conn: &Connection, since: Timestamp) -> rusqlite::Result<(u64, HashSet<SessionId>)> {
     let since = since.0.min(i64::MAX.unsigned_abs());
     let mut select = conn.prepare_cached(
         "SELECT cost_micros FROM spendings WHERE last_at >= ?1

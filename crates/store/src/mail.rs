@@ -1,30 +1,30 @@
 //! Mail as rows, with its receipts: admitted, then delivered or expired.
 
 use protocol::api::{MailState, MailView};
-use protocol::{At, Body, Delivery, MailId, Origin, TaskId, clip_middle};
+use protocol::{MailBody, MailDelivery, MailId, Principal, TaskId, Timestamp, clip_middle};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::event::{from_json, json};
 use crate::tasks;
 
 /// Most bytes of a piece of mail that a view carries; the log has the whole.
-const TEXT: usize = 4 * 1024;
+const MAX_TEXT: usize = 4 * 1024;
 
 /// Most characters of a session's title.
 const TITLE: usize = 120;
 
 /// Mail as it is admitted.
-pub(crate) struct Letter<'a> {
+pub(crate) struct AdmittedMail<'a> {
     pub(crate) mail: MailId,
     pub(crate) task: TaskId,
-    pub(crate) from: &'a Origin,
-    pub(crate) delivery: Delivery,
-    pub(crate) body: &'a Body,
-    pub(crate) at: At,
+    pub(crate) from: &'a Principal,
+    pub(crate) delivery: MailDelivery,
+    pub(crate) body: &'a MailBody,
+    pub(crate) at: Timestamp,
 }
 
-pub(crate) fn admit(conn: &Connection, letter: &Letter<'_>) -> rusqlite::Result<()> {
-    let Letter { mail, task, from, delivery, body, at } = letter;
+pub(crate) fn admit(conn: &Connection, letter: &AdmittedMail<'_>) -> rusqlite::Result<()> {
+    let AdmittedMail { mail, task, from, delivery, body, at } = letter;
     conn.prepare_cached(
         "INSERT INTO bosun_mail (mail, task, sender, delivery, body, state, at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -35,36 +35,36 @@ pub(crate) fn admit(conn: &Connection, letter: &Letter<'_>) -> rusqlite::Result<
         json(from)?,
         json(delivery)?,
         json(body)?,
-        MailState::Admitted.word(),
+        MailState::Admitted.as_str(),
         at.0
     ])?;
-    match (from, body.shown()) {
-        (Origin::User, Some(text)) => entitle(conn, *task, text)?,
-        (Origin::User | Origin::Task { .. } | Origin::Runtime, Some(_) | None) => {}
+    match (from, body.display_text()) {
+        (Principal::User, Some(text)) => set_title(conn, *task, text)?,
+        (Principal::User | Principal::Task { .. } | Principal::Runtime, Some(_) | None) => {}
     }
     tasks::count_mail(conn, *task, 1, *at)
 }
 
 /// Notes what became of mail.
-pub(crate) fn moved(
+pub(crate) fn mark_moved(
     conn: &Connection,
     task: TaskId,
     mail: &[MailId],
     state: MailState,
-    at: At,
+    at: Timestamp,
 ) -> rusqlite::Result<()> {
     let mut moved = 0;
     for mail in mail {
         let changed = conn
             .prepare_cached("UPDATE bosun_mail SET state = ?2, moved_at = ?3 WHERE mail = ?1 AND moved_at IS NULL")?
-            .execute(params![mail.0, state.word(), at.0])?;
+            .execute(params![mail.0, state.as_str(), at.0])?;
         moved += i64::from(changed > 0);
     }
     tasks::count_mail(conn, task, -moved, at)
 }
 
 /// Takes the first words that a person gave the root, be it a fleet's goal, as the session's title.
-pub(crate) fn entitle(conn: &Connection, task: TaskId, text: &str) -> rusqlite::Result<()> {
+pub(crate) fn set_title(conn: &Connection, task: TaskId, text: &str) -> rusqlite::Result<()> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let title: String = line.chars().take(TITLE).collect();
     conn.prepare_cached(
@@ -81,7 +81,7 @@ pub(crate) fn prompt(conn: &Connection, task: &str) -> rusqlite::Result<Option<S
         .prepare_cached("SELECT body FROM bosun_mail WHERE task = ?1 ORDER BY mail LIMIT 1")?
         .query_row([task], |row| row.get::<_, String>(0))
         .optional()?;
-    first.map(|body| from_json(&body).map(|body| words(&body))).transpose()
+    first.map(|body| from_json(&body).map(|body| mail_text(&body))).transpose()
 }
 
 /// The newest mail of a task, oldest first, and how much there is in all.
@@ -98,23 +98,23 @@ pub(crate) fn of_task(conn: &Connection, task: TaskId, most: u32) -> rusqlite::R
 }
 
 fn view(row: &Row<'_>) -> rusqlite::Result<MailView> {
-    let body: Body = from_json(&row.get::<_, String>("body")?)?;
+    let body: MailBody = from_json(&row.get::<_, String>("body")?)?;
     let state: String = row.get("state")?;
     Ok(MailView {
         mail: MailId(row.get("mail")?),
         from: from_json(&row.get::<_, String>("sender")?)?,
         delivery: from_json(&row.get::<_, String>("delivery")?)?,
-        text: words(&body),
-        admitted_at: At(row.get("at")?),
+        text: mail_text(&body),
+        admitted_at: Timestamp(row.get("at")?),
         // The column holds no other word.
         state: from_json(&format!("\"{state}\""))?,
-        moved_at: row.get::<_, Option<u64>>("moved_at")?.map(At),
+        moved_at: row.get::<_, Option<u64>>("moved_at")?.map(Timestamp),
     })
 }
 
-fn words(body: &Body) -> String {
+fn mail_text(body: &MailBody) -> String {
     match body {
-        Body::Text { text, display, .. } => clip_middle(display.as_ref().unwrap_or(text), TEXT),
-        Body::Result { task, activation } => format!("the result of {task}, activation {}", activation.0),
+        MailBody::Text { text, display, .. } => clip_middle(display.as_ref().unwrap_or(text), MAX_TEXT),
+        MailBody::Result { task, activation } => format!("the result of {task}, activation {}", activation.0),
     }
 }

@@ -2,22 +2,22 @@
 //! appends it, so a view never disagrees with the log.
 
 use protocol::api::{CancelView, MailState};
-use protocol::{At, Cost, Entry, Event, SessionId, TaskState, Terms, Usage};
+use protocol::{Cost, Event, LogEntry, SessionConfig, SessionId, TaskState, Timestamp, Usage};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::unreadable;
 use crate::event::json;
-use crate::mail::Letter;
-use crate::turns::Tried;
-use crate::{asks, mail, tasks, todos, turns};
+use crate::mail::AdmittedMail;
+use crate::turn_rows::TryUsage;
+use crate::{asks, mail, tasks, todos, turn_rows};
 
 /// Brings the projections up to date with one event.
-pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> {
-    let Entry { task, at, event } = entry;
+pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<()> {
+    let LogEntry { task, at, event } = entry;
     let (task, at) = (*task, *at);
     match event {
         Event::SessionOpened(terms) => open_session(conn, terms, at),
-        Event::SessionAdopted { terms, .. } => {
+        Event::SessionAdopted { config: terms, .. } => {
             set_terms(conn, terms)?;
             tasks::follow_model(conn, &terms.model)?;
             tasks::touch(conn, task, at)
@@ -35,29 +35,29 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
             tasks::cancel(conn, task, &CancelView { by: *by, how: *how, until_at: *until_at }, at)
         }
         Event::TaskStalled { since_at } => tasks::stall(conn, task, Some(*since_at), at),
-        Event::TaskStirred => tasks::stall(conn, task, None, at),
+        Event::TaskUnstalled => tasks::stall(conn, task, None, at),
         Event::TaskForgotten => tasks::forget(conn, task, at),
         Event::ActivationStarted { activation, attempt } => tasks::start(conn, task, *activation, *attempt, at),
         Event::ActivationEnded { outcome, text, .. } => tasks::rest(conn, task, outcome, text, at),
         Event::MailAdmitted { mail, from, delivery, body } => {
-            mail::admit(conn, &Letter { mail: *mail, task, from, delivery: *delivery, body, at })
+            mail::admit(conn, &AdmittedMail { mail: *mail, task, from, delivery: *delivery, body, at })
         }
-        Event::MailDelivered { mail } => mail::moved(conn, task, mail, MailState::Delivered, at),
-        Event::MailExpired { mail } => mail::moved(conn, task, &[*mail], MailState::Expired, at),
+        Event::MailDelivered { mail } => mail::mark_moved(conn, task, mail, MailState::Delivered, at),
+        Event::MailExpired { mail } => mail::mark_moved(conn, task, &[*mail], MailState::Expired, at),
         Event::TurnBegun { turn, model, price, .. } => {
-            turns::begin(conn, task, *turn, model, *price, at).and_then(|()| tasks::touch(conn, task, at))
+            turn_rows::begin(conn, task, *turn, model, *price, at).and_then(|()| tasks::touch(conn, task, at))
         }
         Event::TurnAnswered { turn, usage, cost, model, .. } => {
             // A provider that does not say what it used leaves what it may have cost.
             let lost = if usage.total() == 0 { *cost } else { Cost::ZERO };
-            let tried = Tried { answered: Some(model), usage: *usage, cost: *cost, lost };
-            turns::count(conn, task, *turn, &tried, at)
+            let tried = TryUsage { reported_model: Some(model), usage: *usage, cost: *cost, lost };
+            turn_rows::count(conn, task, *turn, &tried, at)
         }
         Event::TurnFailed { turn, cost, .. } => {
-            let tried = Tried { answered: None, usage: Usage::default(), cost: *cost, lost: *cost };
-            turns::count(conn, task, *turn, &tried, at)
+            let tried = TryUsage { reported_model: None, usage: Usage::default(), cost: *cost, lost: *cost };
+            turn_rows::count(conn, task, *turn, &tried, at)
         }
-        Event::Asked(ask) => asks::open(conn, task, ask, at).and_then(|()| tasks::touch(conn, task, at)),
+        Event::AskOpened(ask) => asks::open(conn, task, ask, at).and_then(|()| tasks::touch(conn, task, at)),
         Event::AskDecided { ask, decision, by, .. } => {
             asks::decide(conn, ask, decision, *by, at).and_then(|()| tasks::touch(conn, task, at))
         }
@@ -70,7 +70,7 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::TodoReturned { .. }
         | Event::TodoDone { .. }
         | Event::TodoBlocked { .. }
-        | Event::TodoFreed { .. }
+        | Event::TodoUnblocked { .. }
         | Event::FleetBegan(_)
         | Event::FleetEnded { .. } => todos::project(conn, entry).and_then(|()| tasks::touch(conn, task, at)),
         Event::ModeChanged { mode, .. } => {
@@ -83,8 +83,8 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
             tasks::touch(conn, task, at)
         }
         Event::AgentSelected { agent, model, .. } => tasks::select(conn, task, agent, model.as_ref(), at),
-        Event::ErrandChanged { .. }
-        | Event::ErrandForgotten { .. }
+        Event::ExternalTaskChanged { .. }
+        | Event::ExternalTaskForgotten { .. }
         | Event::AutopilotContinued { .. }
         | Event::AutopilotStopped { .. }
         | Event::WakeDelayed { .. }
@@ -97,18 +97,18 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::ModelDiffered { .. }
         | Event::BudgetLow { .. }
         | Event::BudgetAwaited
-        | Event::TurnGrew { .. }
+        | Event::TurnReservationRaised { .. }
         | Event::WrapUpBegan { .. }
         | Event::Compacted(_)
         | Event::AgentDefined { .. }
-        | Event::ActivationGreeted { .. }
-        | Event::ActivationParted { .. }
-        | Event::StopHeld { .. }
+        | Event::StartHooksRan { .. }
+        | Event::StopHooksRan { .. }
+        | Event::StopBlocked { .. }
         | Event::CallRewritten { .. }
         | Event::ToolsLoaded { .. }
         | Event::PromptSuggested { .. }
         | Event::ItemChanged { .. }
-        | Event::WorkPlaced { .. }
+        | Event::WorkCheckedOut { .. }
         | Event::WorkSealed { .. }
         | Event::WorkMerged { .. }
         | Event::Unknown => tasks::touch(conn, task, at),
@@ -125,12 +125,12 @@ fn set_meta(conn: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn open_session(conn: &Connection, terms: &Terms, at: At) -> rusqlite::Result<()> {
+fn open_session(conn: &Connection, terms: &SessionConfig, at: Timestamp) -> rusqlite::Result<()> {
     set_terms(conn, terms)?;
     set_meta(conn, "created_at", &at.0.to_string())
 }
 
-fn set_terms(conn: &Connection, terms: &Terms) -> rusqlite::Result<()> {
+fn set_terms(conn: &Connection, terms: &SessionConfig) -> rusqlite::Result<()> {
     set_meta(conn, "cwd", &terms.cwd)?;
     set_meta(conn, "model", &terms.model)?;
     set_meta(conn, "permission", &json(&terms.permission)?)?;
@@ -155,7 +155,7 @@ pub(crate) fn fork_begun(conn: &Connection) -> rusqlite::Result<Option<SessionId
     meta(conn, "forking_from")?.map(|from| from.parse().map_err(unreadable)).transpose()
 }
 
-fn fork_session(conn: &Connection, from: SessionId, at: At) -> rusqlite::Result<()> {
+fn fork_session(conn: &Connection, from: SessionId, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("DELETE FROM bosun_meta WHERE key = 'forking_from'")?.execute([])?;
     set_meta(conn, "forked_from", &from.to_string())?;
     set_meta(conn, "created_at", &at.0.to_string())
@@ -168,14 +168,15 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use protocol::{
-        Answer, AnswerStatus, Ask, AskId, Block, Body, Call, CallId, DecidedBy, Decision, Delivery, Kind, MailId,
-        Origin, Quoted, StopReason, Subject, TaskId, TaskSpec, Turn,
+        Ask, AskDecision, AskId, AskSubject, CallId, ContentBlock, DecidedBy, MailBody, MailDelivery, MailId,
+        Principal, QuotedTokens, StopReason, TaskId, TaskSpec, TaskType, ToolCallRequest, ToolResult, ToolResultStatus,
+        Turn,
     };
 
     use super::*;
     use crate::event;
+    use crate::log_digest::LogDigest;
     use crate::schema::SESSION;
-    use crate::tally::Tally;
 
     fn task(n: u128) -> TaskId {
         TaskId::new(uuid::Uuid::from_u128(n))
@@ -183,19 +184,19 @@ mod tests {
 
     /// What is written for a turn of a task: mail, a question, its answer with a call that a person is asked about, and
     /// the call's answer.
-    fn turn(of: TaskId, n: u32) -> Vec<Entry> {
+    fn turn(of: TaskId, n: u32) -> Vec<LogEntry> {
         let call = CallId(format!("call-{n}"));
-        let body = Body::text("go on");
+        let body = MailBody::text("go on");
         let usage = Usage { input: 1, ..Usage::default() };
-        let made = Block::Call(Call { id: call.clone(), tool: "view".into(), input: "{}".into() });
+        let made = ContentBlock::Call(ToolCallRequest { id: call.clone(), tool: "view".into(), input: "{}".into() });
         let (ask, mail) = (AskId(format!("ask-{of}-{n}")), MailId(u64::from(n)));
-        let subject = Subject::Question { question: "may I?".into(), choices: Vec::new() };
+        let subject = AskSubject::Question { question: "may I?".into(), choices: Vec::new() };
         let asked = Ask { id: ask.clone(), call: call.clone(), subject, until_at: None };
-        let decision = Decision::Reply { text: "yes".into() };
+        let decision = AskDecision::Reply { text: "yes".into() };
         let model = || "script/m".to_owned();
-        let answer = Answer { status: AnswerStatus::Done, text: "it is there".into() };
+        let answer = ToolResult { status: ToolResultStatus::Done, text: "it is there".into() };
         let events = [
-            Event::MailAdmitted { mail, from: Origin::User, delivery: Delivery::Steer, body },
+            Event::MailAdmitted { mail, from: Principal::User, delivery: MailDelivery::Steer, body },
             Event::MailDelivered { mail: vec![mail] },
             Event::TurnBegun {
                 turn: Turn(n),
@@ -203,7 +204,7 @@ mod tests {
                 reserved: Cost::ZERO,
                 price: None,
                 max_output: None,
-                quoted: Quoted::default(),
+                quoted: QuotedTokens::default(),
             },
             Event::TurnAnswered {
                 turn: Turn(n),
@@ -213,12 +214,12 @@ mod tests {
                 cost: Cost::ZERO,
                 model: model(),
             },
-            Event::Asked(asked),
+            Event::AskOpened(asked),
             Event::AskDecided { ask, call: call.clone(), decision, by: DecidedBy::User },
             Event::CallStarted { call: call.clone() },
             Event::CallAnswered { call, answer, evidence: Vec::new() },
         ];
-        events.into_iter().map(|event| Entry { task: of, at: At(u64::from(n)), event }).collect()
+        events.into_iter().map(|event| LogEntry { task: of, at: Timestamp(u64::from(n)), event }).collect()
     }
 
     /// No statement of a turn goes through the rows of earlier turns, other tasks or old mail: it takes as many steps of
@@ -235,18 +236,18 @@ mod tests {
         };
         conn.progress_handler(1, Some(counting)).unwrap();
         let create = |id: TaskId, name: &str, parent: Option<TaskId>| {
-            let kind = if name == "root" { Kind::Main } else { Kind::Agent };
+            let kind = if name == "root" { TaskType::Main } else { TaskType::Agent };
             let spec = TaskSpec { parent, ..TaskSpec::new(kind, "general", name) };
-            Entry { task: id, at: At(0), event: Event::TaskCreated(Box::new(spec)) }
+            LogEntry { task: id, at: Timestamp(0), event: Event::TaskCreated(Box::new(spec)) }
         };
-        let mut tally = Tally::EMPTY;
-        let mut write = |entries: Vec<Entry>| {
+        let mut log_digest = LogDigest::EMPTY;
+        let mut write = |entries: Vec<LogEntry>| {
             let before = steps.load(Ordering::Relaxed);
             for entry in entries {
-                tally = event::insert(&conn, tally, &entry).unwrap();
+                log_digest = event::insert(&conn, log_digest, &entry).unwrap();
                 project(&conn, &entry).unwrap();
             }
-            event::of_task(&conn, SessionId::new(task(1).uuid()), task(1), tally.seq - 1).unwrap();
+            event::of_task(&conn, SessionId::new(task(1).uuid()), task(1), log_digest.seq - 1).unwrap();
             steps.load(Ordering::Relaxed) - before
         };
         write(vec![create(task(1), "root", None)]);

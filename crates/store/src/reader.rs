@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use host::{Home, ProcessIdentity};
 use protocol::api::{
-    AskView, AsksParams, AsksResult, Command, CommandFate, SessionView, TaskRecord, TaskView, TasksPage, TasksParams,
-    TodosPage, TodosParams,
+    AskView, AsksParams, AsksResult, CommandOutcome, SessionCommand, SessionView, TaskRecord, TaskView, TasksPage,
+    TasksParams, TodosPage, TodosParams,
 };
 use protocol::{
-    AskId, At, Budget, CallId, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode, TaskId,
-    TaskState, TermLimits, TodoId,
+    AgentLimits, AskId, Budget, CallId, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode,
+    TaskId, TaskState, Timestamp, TodoId,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -18,28 +18,28 @@ use crate::error::fault;
 use crate::event::from_json;
 use crate::session::open_to_read;
 use crate::todos::{self, TodoChanges, TodoRow};
-use crate::turns::{self, Spending, usage};
-use crate::{StoreError, asks, event, lease, project, records};
+use crate::turn_rows::{self, TaskSpending, usage};
+use crate::{StoreError, asks, event, lease, project, task_records};
 
 /// A read-only view of a session's file, owned or at rest.
 #[derive(Debug)]
-pub struct Reader {
+pub struct SessionReader {
     id: SessionId,
     path: PathBuf,
     conn: Connection,
 }
 
-impl Reader {
+impl SessionReader {
     /// Opens a session to read it.
-    pub fn open(home: &Home, id: SessionId) -> Result<Reader, StoreError> {
+    pub fn open(home: &Home, id: SessionId) -> Result<SessionReader, StoreError> {
         let path = home.session_db(id);
         let conn = open_to_read(home, id, &path)?;
-        Ok(Reader { id, path, conn })
+        Ok(SessionReader { id, path, conn })
     }
 
     /// A reader of a database that is open.
-    pub(crate) fn over(id: SessionId, path: PathBuf, conn: Connection) -> Reader {
-        Reader { id, path, conn }
+    pub(crate) fn from_connection(id: SessionId, path: PathBuf, conn: Connection) -> SessionReader {
+        SessionReader { id, path, conn }
     }
 
     /// Which session it is.
@@ -54,7 +54,7 @@ impl Reader {
 
     /// The events after `seq`, at most `limit` of them.
     pub fn events_after(&self, seq: u64, limit: usize) -> Result<Vec<Envelope>, StoreError> {
-        self.ask(|conn| event::after(conn, self.id, seq, limit))
+        self.query(|conn| event::after(conn, self.id, seq, limit))
     }
 
     /// Every event of one task.
@@ -64,42 +64,42 @@ impl Reader {
 
     /// The events of one task after `seq`.
     pub fn task_events_after(&self, task: TaskId, seq: u64) -> Result<Vec<Envelope>, StoreError> {
-        self.ask(|conn| event::of_task(conn, self.id, task, seq))
+        self.query(|conn| event::of_task(conn, self.id, task, seq))
     }
 
     /// The events of one task that tell how its activations ended and what its calls left behind.
-    pub fn task_traces(&self, task: TaskId) -> Result<Vec<Envelope>, StoreError> {
-        self.ask(|conn| event::traces_of(conn, self.id, task))
+    pub fn task_outcome_events(&self, task: TaskId) -> Result<Vec<Envelope>, StoreError> {
+        self.query(|conn| event::outcome_events(conn, self.id, task))
     }
 
     /// One page of the session's tasks, oldest first.
     pub fn tasks(&self, wanted: &TasksParams) -> Result<TasksPage, StoreError> {
-        self.ask(|conn| records::page(conn, wanted))
+        self.query(|conn| task_records::page(conn, wanted))
     }
 
     /// One task; none if there is no such task.
     pub fn task(&self, task: TaskId) -> Result<Option<TaskView>, StoreError> {
-        self.ask(|conn| records::task(conn, task))
+        self.query(|conn| task_records::task(conn, task))
     }
 
     /// The tool call that started a task; none if a person did.
     pub fn call_of(&self, task: TaskId) -> Result<Option<CallId>, StoreError> {
-        self.ask(|conn| records::call_of(conn, task))
+        self.query(|conn| task_records::call_of(conn, task))
     }
 
     /// Everything that is kept of one task; none if there is no such task.
     pub fn record(&self, task: TaskId) -> Result<Option<TaskRecord>, StoreError> {
-        self.ask(|conn| records::record(conn, task))
+        self.query(|conn| task_records::record(conn, task))
     }
 
     /// What the session is.
     pub fn session_view(&self) -> Result<SessionView, StoreError> {
-        self.ask(|conn| session_view(conn, self.id))
+        self.query(|conn| session_view(conn, self.id))
     }
 
     /// Everything that was spent on turns that began at `since` or later, oldest first.
-    pub fn spendings(&self, since: At) -> Result<Vec<Spending>, StoreError> {
-        self.ask(|conn| turns::spendings(conn, since))
+    pub fn spendings(&self, since: Timestamp) -> Result<Vec<TaskSpending>, StoreError> {
+        self.query(|conn| turn_rows::spendings(conn, since))
     }
 
     /// What waits for a person's decision, oldest first; with `all` also what was decided or withdrawn.
@@ -109,18 +109,18 @@ impl Reader {
 
     /// The number of an ask in the session; none if there is no such ask.
     pub fn ask_number(&self, ask: &AskId) -> Result<Option<u64>, StoreError> {
-        self.ask(|conn| asks::number(conn, ask))
+        self.query(|conn| asks::number(conn, ask))
     }
 
     /// One page of them.
     pub fn asks_page(&self, wanted: &AsksParams) -> Result<AsksResult, StoreError> {
-        self.ask(|conn| asks::page(conn, self.id, wanted))
+        self.query(|conn| asks::page(conn, self.id, wanted))
     }
 
     /// The commands that no owner has applied yet, oldest first. One that a newer version wrote is passed over and
     /// stays for an owner that understands it.
-    pub fn pending_commands(&self) -> Result<Vec<(i64, Command)>, StoreError> {
-        let rows: Vec<(i64, String)> = self.ask(|conn| {
+    pub fn pending_commands(&self) -> Result<Vec<(i64, SessionCommand)>, StoreError> {
+        let rows: Vec<(i64, String)> = self.query(|conn| {
             conn.prepare_cached("SELECT id, body FROM bosun_commands WHERE applied_at IS NULL ORDER BY id")?
                 .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect()
@@ -131,22 +131,22 @@ impl Reader {
 
     /// Every todo, in the order that they were written.
     pub fn todos(&self) -> Result<Vec<TodoRow>, StoreError> {
-        self.ask(todos::all)
+        self.query(todos::all)
     }
 
     /// One todo; none if there is no such todo.
     pub fn todo(&self, id: &TodoId) -> Result<Option<TodoRow>, StoreError> {
-        self.ask(|conn| todos::row(conn, id))
+        self.query(|conn| todos::row(conn, id))
     }
 
     /// One page of the todos, in the order that they were written.
     pub fn todos_page(&self, wanted: &TodosParams) -> Result<TodosPage, StoreError> {
-        self.ask(|conn| todos::page(conn, wanted))
+        self.query(|conn| todos::page(conn, wanted))
     }
 
     /// What a task's latest activation ended with.
     pub fn result(&self, task: TaskId) -> Result<Option<String>, StoreError> {
-        self.ask(|conn| {
+        self.query(|conn| {
             let mut select = conn.prepare_cached("SELECT result FROM bosun_tasks WHERE id = ?1")?;
             Ok(select.query_row([task.to_string()], |row| row.get(0)).optional()?.flatten())
         })
@@ -155,33 +155,28 @@ impl Reader {
     /// The todos that were changed since the runtime last said what they are, by those who did; what is more than can
     /// be said at once comes when this is said. `vouched` tells of a change without an author whether a person made it.
     pub fn todo_changes(&self, vouched: &dyn Fn(i64) -> bool) -> Result<Vec<TodoChanges>, StoreError> {
-        self.ask(|conn| todos::changes(conn, vouched))
+        self.query(|conn| todos::changes(conn, vouched))
     }
 
     /// What became of a command; none while no owner has applied it.
-    pub fn command_fate(&self, id: i64) -> Result<Option<CommandFate>, StoreError> {
-        self.ask(|conn| {
-            let row = conn
-                .prepare_cached("SELECT applied_at IS NOT NULL, fate FROM bosun_commands WHERE id = ?1")?
-                .query_row([id], |row| Ok((row.get::<_, bool>(0)?, row.get::<_, Option<String>>(1)?)))
+    pub fn command_outcome(&self, id: i64) -> Result<Option<CommandOutcome>, StoreError> {
+        self.query(|conn| {
+            let outcome = conn
+                .prepare_cached("SELECT outcome FROM bosun_commands WHERE id = ?1 AND applied_at IS NOT NULL")?
+                .query_row([id], |row| row.get::<_, Option<String>>(0))
                 .optional()?;
-            match row {
-                Some((true, Some(fate))) => from_json(&fate).map(Some),
-                // An older version does not say how it went.
-                Some((true, None)) => Ok(Some(CommandFate::Applied { mail: None })),
-                Some((false, _)) | None => Ok(None),
-            }
+            outcome.flatten().map(|outcome| from_json(&outcome)).transpose()
         })
     }
 
     /// Who holds the session, dead or alive; none after a clean end.
     pub fn lease(&self) -> Result<Option<(Fence, ProcessIdentity)>, StoreError> {
-        let lease = self.ask(lease::read)?;
+        let lease = self.query(lease::read)?;
         Ok(lease.and_then(|lease| lease.holder.map(|holder| (lease.fence, holder))))
     }
 
     /// Asks within one transaction, so that every part of an answer is of the same moment.
-    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn query<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let ask = || -> rusqlite::Result<T> {
             let moment = self.conn.unchecked_transaction()?;
             let answer = question(&moment)?;
@@ -204,7 +199,7 @@ impl Reader {
 
 pub(crate) fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionView> {
     let fact = |key| Ok::<_, rusqlite::Error>(project::meta(conn, key)?.unwrap_or_default());
-    let root = records::root(conn)?;
+    let root = task_records::root(conn)?;
     let (turns, usage, spent) = conn.query_row(
         "SELECT ifnull(sum(turns), 0) AS turns, ifnull(sum(input), 0) AS input, ifnull(sum(output), 0) AS output,
                 ifnull(sum(cache_read), 0) AS cache_read, ifnull(sum(cache_write), 0) AS cache_write,
@@ -213,9 +208,9 @@ pub(crate) fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result
         [],
         |row| Ok((row.get("turns")?, usage(row)?, Cost { tokens: row.get("tokens")?, micros: row.get("micros")? })),
     )?;
-    let created_at = At(fact("created_at")?.parse().unwrap_or_default());
+    let created_at = Timestamp(fact("created_at")?.parse().unwrap_or_default());
     let updated_at = conn
-        .query_row("SELECT at FROM bosun_events ORDER BY seq DESC LIMIT 1", [], |row| row.get(0).map(At))
+        .query_row("SELECT at FROM bosun_events ORDER BY seq DESC LIMIT 1", [], |row| row.get(0).map(Timestamp))
         .optional()?;
     Ok(SessionView {
         id,
@@ -228,7 +223,7 @@ pub(crate) fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result
         roots: project::meta(conn, "roots")?.map_or(Ok(Vec::new()), |roots| from_json(&roots))?,
         ask_user: project::meta(conn, "ask_user")?.map_or(Ok(true), |asks| from_json(&asks))?,
         max_turns: project::meta(conn, "max_turns")?.map_or(Ok(None), |turns| from_json(&turns))?,
-        limits: project::meta(conn, "limits")?.map_or(Ok(TermLimits::default()), |limits| from_json(&limits))?,
+        limits: project::meta(conn, "limits")?.map_or(Ok(AgentLimits::default()), |limits| from_json(&limits))?,
         budget: project::meta(conn, "budget")?.map_or(Ok(Budget::default()), |budget| from_json(&budget))?,
         effort: project::meta(conn, "effort")?.map_or(Ok(None), |effort| from_json(&effort))?,
         list: project::meta(conn, "list")?.map_or(Ok(ListName::Session), |list| from_json(&list))?,
@@ -242,6 +237,6 @@ pub(crate) fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result
         turns,
         usage,
         spent,
-        priced: turns::all_priced(conn)?,
+        priced: turn_rows::all_priced(conn)?,
     })
 }

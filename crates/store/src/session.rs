@@ -7,16 +7,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use host::{Home, ProcessIdentity};
-use protocol::{At, Envelope, Fence, SessionId};
+use protocol::{Envelope, Fence, SessionId, Timestamp};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, TransactionBehavior, ffi};
 
 use crate::commands::at_rest;
 use crate::error::{fault, os_fault};
-use crate::schema::{Form, SESSION};
-use crate::tally::{Tally, TallyFile};
-use crate::writer::Pen;
-use crate::{NoProbe, Probe, StoreError, Writer, connect, event, lease, project};
+use crate::log_digest::{LogDigest, LogDigestFile};
+use crate::schema::{SESSION, SchemaStatus};
+use crate::writer::WriterConnection;
+use crate::{NoWriterProbe, SessionWriter, StoreError, WriterProbe, connect, event, lease, project};
 
 /// A session's file, as the process that wants to own it sees it.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ pub struct SessionFile;
 
 /// A session that this process owns.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OwnedSession {
     /// The session's one writer.
-    pub writer: Writer,
+    pub writer: SessionWriter,
     /// The number every write of this owner carries.
     pub fence: Fence,
     /// The log so far.
@@ -37,8 +37,13 @@ pub struct Opened {
 
 impl SessionFile {
     /// Makes a new session and owns it.
-    pub fn create(home: &Home, id: SessionId, owner: &ProcessIdentity, now: At) -> Result<Opened, StoreError> {
-        Self::create_probed(home, id, owner, now, Arc::new(NoProbe))
+    pub fn create(
+        home: &Home,
+        id: SessionId,
+        owner: &ProcessIdentity,
+        now: Timestamp,
+    ) -> Result<OwnedSession, StoreError> {
+        Self::create_probed(home, id, owner, now, Arc::new(NoWriterProbe))
     }
 
     /// Makes a new session and owns it, with a probe in its writer.
@@ -46,18 +51,23 @@ impl SessionFile {
         home: &Home,
         id: SessionId,
         owner: &ProcessIdentity,
-        now: At,
-        probe: Arc<dyn Probe>,
-    ) -> Result<Opened, StoreError> {
+        now: Timestamp,
+        probe: Arc<dyn WriterProbe>,
+    ) -> Result<OwnedSession, StoreError> {
         in_new_folder(home, id, |path| {
             let conn = fresh(path)?;
-            Claim { id, owner, now, probe }.take(conn, path)
+            OwnershipClaim { id, owner, now, probe }.take(conn, path)
         })
     }
 
     /// Owns a session that nobody alive owns.
-    pub fn adopt(home: &Home, id: SessionId, owner: &ProcessIdentity, now: At) -> Result<Opened, StoreError> {
-        Self::adopt_probed(home, id, owner, now, Arc::new(NoProbe))
+    pub fn adopt(
+        home: &Home,
+        id: SessionId,
+        owner: &ProcessIdentity,
+        now: Timestamp,
+    ) -> Result<OwnedSession, StoreError> {
+        Self::adopt_probed(home, id, owner, now, Arc::new(NoWriterProbe))
     }
 
     /// Owns a session that nobody alive owns, with a probe in its writer.
@@ -65,12 +75,12 @@ impl SessionFile {
         home: &Home,
         id: SessionId,
         owner: &ProcessIdentity,
-        now: At,
-        probe: Arc<dyn Probe>,
-    ) -> Result<Opened, StoreError> {
+        now: Timestamp,
+        probe: Arc<dyn WriterProbe>,
+    ) -> Result<OwnedSession, StoreError> {
         let path = home.session_db(id);
         let conn = open_current(home, id, &path)?;
-        Claim { id, owner, now, probe }.take(conn, &path)
+        OwnershipClaim { id, owner, now, probe }.take(conn, &path)
     }
 }
 
@@ -157,7 +167,7 @@ fn sync_names(folders: &[&Path]) -> Result<(), StoreError> {
 pub(crate) fn open_current(home: &Home, id: SessionId, path: &Path) -> Result<Connection, StoreError> {
     present(id, path)?;
     let mut conn = connect::writable(path)?;
-    if SESSION.form(&conn, path)? == Form::Older {
+    if SESSION.status(&conn, path)? == SchemaStatus::Older {
         let _lock = home.lock(&format!("migrate-{id}")).map_err(|error| StoreError::Home(error.to_string()))?;
         SESSION.migrate(&mut conn, path)?;
     }
@@ -171,7 +181,7 @@ pub(crate) fn open_to_read(home: &Home, id: SessionId, path: &Path) -> Result<Co
     present(id, path)?;
     let conn = connect::readable(path)?;
     let live = |conn| Ok(lease::read(conn).map_err(fault(path))?.is_some_and(|lease| lease.live_pid().is_some()));
-    if SESSION.form(&conn, path)? == Form::Older && !live(&conn)? {
+    if SESSION.status(&conn, path)? == SchemaStatus::Older && !live(&conn)? {
         open_current(home, id, path)?;
     }
     SESSION.require(&conn, path)?;
@@ -179,20 +189,20 @@ pub(crate) fn open_to_read(home: &Home, id: SessionId, path: &Path) -> Result<Co
 }
 
 /// Who wants to own a session.
-struct Claim<'a> {
+struct OwnershipClaim<'a> {
     id: SessionId,
     owner: &'a ProcessIdentity,
-    now: At,
-    probe: Arc<dyn Probe>,
+    now: Timestamp,
+    probe: Arc<dyn WriterProbe>,
 }
 
-impl Claim<'_> {
+impl OwnershipClaim<'_> {
     /// Takes the lease and reads the log in one transaction, so that no event of the owner before falls between.
-    fn take(self, mut conn: Connection, path: &Path) -> Result<Opened, StoreError> {
+    fn take(self, mut conn: Connection, path: &Path) -> Result<OwnedSession, StoreError> {
         let fault = fault(path);
         let change = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
         let before = lease::read(&change).map_err(&fault)?;
-        if let Some(pid) = before.as_ref().and_then(lease::Lease::live_pid) {
+        if let Some(pid) = before.as_ref().and_then(lease::SessionLease::live_pid) {
             return Err(StoreError::Owned { pid });
         }
         // It may have been removed while this transaction waited for its turn.
@@ -200,20 +210,27 @@ impl Claim<'_> {
         let fence = Fence(before.map_or(0, |lease| lease.fence.0) + 1);
         let log = event::after(&change, self.id, 0, usize::MAX).map_err(&fault)?;
         let forked_from = project::fork_begun(&change).map_err(&fault)?;
-        let file = TallyFile::open(path)?;
-        let tally = checked(&change, path, &file)?;
+        let file = LogDigestFile::open(path)?;
+        let log_digest = checked(&change, path, &file)?;
         lease::take(&change, fence, self.owner, self.now).map_err(&fault)?;
         change.commit().map_err(&fault)?;
-        let writer = Writer::start(Pen { conn, path: path.into(), fence, probe: self.probe, tally, file })?;
-        Ok(Opened { writer, fence, log, forked_from })
+        let writer = SessionWriter::start(WriterConnection {
+            conn,
+            path: path.into(),
+            fence,
+            probe: self.probe,
+            log_digest,
+            file,
+        })?;
+        Ok(OwnedSession { writer, fence, log, forked_from })
     }
 }
 
 /// Counts the log, which must be the one that was committed.
-fn checked(conn: &Connection, path: &Path, file: &TallyFile) -> Result<Tally, StoreError> {
-    let said = file.read()?.unwrap_or(Tally::EMPTY);
-    let mut known = said == Tally::EMPTY;
-    let counted = event::tally(conn, |tally| known |= tally == said).map_err(fault(path))?;
+fn checked(conn: &Connection, path: &Path, file: &LogDigestFile) -> Result<LogDigest, StoreError> {
+    let said = file.read()?.unwrap_or(LogDigest::EMPTY);
+    let mut known = said == LogDigest::EMPTY;
+    let counted = event::digest_log(conn, |counted| known |= counted == said).map_err(fault(path))?;
     match known {
         true => Ok(counted),
         false if counted.seq < said.seq => {
@@ -226,8 +243,8 @@ fn checked(conn: &Connection, path: &Path, file: &TallyFile) -> Result<Tally, St
 /// Takes the log of a session that nobody runs as it is, whatever is missing from it; gives the last event there is.
 pub fn accept_log(home: &Home, id: SessionId) -> Result<u64, StoreError> {
     let path = home.session_db(id);
-    at_rest(home, id, |conn| event::tally(conn, |_step| ())).and_then(|counted| {
-        TallyFile::open(&path)?.write(counted).map_err(os_fault(&path))?;
+    at_rest(home, id, |conn| event::digest_log(conn, |_step| ())).and_then(|counted| {
+        LogDigestFile::open(&path)?.write(counted).map_err(os_fault(&path))?;
         Ok(counted.seq)
     })
 }
@@ -291,7 +308,7 @@ mod tests {
         let path = folder.path().join("x.db");
         let conn = fresh(&path).unwrap();
         let number = |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
-        assert_eq!((number("synchronous"), SESSION.form(&conn, &path)), (2, Ok(Form::Current)));
+        assert_eq!((number("synchronous"), SESSION.status(&conn, &path)), (2, Ok(SchemaStatus::Current)));
         assert!(fs::metadata(&path).unwrap().len() > 0);
     }
 }

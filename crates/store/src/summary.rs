@@ -6,33 +6,33 @@ use std::path::Path;
 
 use host::Home;
 use protocol::api::{AsksParams, SessionView};
-use protocol::{At, SessionId};
+use protocol::{SessionId, Timestamp};
 use rusqlite::Connection;
 
 use crate::error::companion;
-use crate::turns::{self, Spent};
-use crate::{Reader, SessionRow, StoreError, asks, records};
+use crate::turn_rows::{self, DatedSpending};
+use crate::{SessionReader, SessionRow, StoreError, asks, task_records};
 
 /// What a session's file was when it was read: its size and time, and those of the log that is not folded in yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stamp(pub(crate) String);
+pub(crate) struct SessionFileStamp(pub(crate) String);
 
-impl Stamp {
+impl SessionFileStamp {
     /// Looks at a file without opening it.
-    pub(crate) fn of(db: &Path) -> Stamp {
+    pub(crate) fn of(db: &Path) -> SessionFileStamp {
         let part = |path: &Path| {
             let file = fs::metadata(path).ok().filter(|file| file.len() > 0);
             file.map(|file| format!("{}@{}.{}", file.len(), file.mtime(), file.mtime_nsec())).unwrap_or_default()
         };
-        Stamp(format!("{} {}", part(db), part(&companion(db, "-wal"))))
+        SessionFileStamp(format!("{} {}", part(db), part(&companion(db, "-wal"))))
     }
 }
 
 /// What the index keeps of a session.
 #[derive(Debug)]
-pub(crate) struct Summary {
+pub(crate) struct SessionSummary {
     pub(crate) row: SessionRow,
-    pub(crate) spendings: Vec<Spent>,
+    pub(crate) spendings: Vec<DatedSpending>,
     /// The tasks after those that the index knows, and the last of them.
     pub(crate) tasks: Vec<String>,
     pub(crate) last_task: i64,
@@ -42,9 +42,9 @@ pub(crate) struct Summary {
 
 /// What a look at a session's file gave.
 #[derive(Debug)]
-pub(crate) enum Read {
+pub(crate) enum SummaryRead {
     /// What it says.
-    Summary(Box<Summary>),
+    Summary(Box<SessionSummary>),
     /// Its first commit never happened, or it is gone.
     Nothing,
     /// It does not say; the word for why.
@@ -53,42 +53,42 @@ pub(crate) enum Read {
 
 /// Reads a session's file, with its tasks after `last_task`. The stamp is from before, so that whatever is written
 /// meanwhile makes it differ.
-pub(crate) fn read(home: &Home, id: SessionId, last_task: i64) -> (Stamp, Read) {
-    let stamp = Stamp::of(&home.session_db(id));
-    let read = Reader::open(home, id).and_then(|reader| reader.summary(last_task));
-    (stamp, Read::of(read))
+pub(crate) fn read(home: &Home, id: SessionId, last_task: i64) -> (SessionFileStamp, SummaryRead) {
+    let stamp = SessionFileStamp::of(&home.session_db(id));
+    let read = SessionReader::open(home, id).and_then(|reader| reader.summary(last_task));
+    (stamp, SummaryRead::of(read))
 }
 
-impl Read {
-    fn of(summary: Result<Option<Summary>, StoreError>) -> Read {
+impl SummaryRead {
+    fn of(summary: Result<Option<SessionSummary>, StoreError>) -> SummaryRead {
         match summary {
-            Ok(Some(summary)) => Read::Summary(Box::new(summary)),
-            Ok(None) | Err(StoreError::Missing { .. }) => Read::Nothing,
-            Err(StoreError::Corrupt { .. }) => Read::Unreadable("damaged"),
-            Err(StoreError::Newer { .. }) => Read::Unreadable("newer"),
-            Err(_other) => Read::Unreadable("unreadable"),
+            Ok(Some(summary)) => SummaryRead::Summary(Box::new(summary)),
+            Ok(None) | Err(StoreError::Missing { .. }) => SummaryRead::Nothing,
+            Err(StoreError::Corrupt { .. }) => SummaryRead::Unreadable("damaged"),
+            Err(StoreError::Newer { .. }) => SummaryRead::Unreadable("newer"),
+            Err(_other) => SummaryRead::Unreadable("unreadable"),
         }
     }
 }
 
-impl Reader {
+impl SessionReader {
     /// The same through a reader that is open.
-    pub(crate) fn read_summary(&self, last_task: i64) -> (Stamp, Read) {
-        let stamp = Stamp::of(self.path());
-        (stamp, Read::of(self.summary(last_task)))
+    pub(crate) fn read_summary(&self, last_task: i64) -> (SessionFileStamp, SummaryRead) {
+        let stamp = SessionFileStamp::of(self.path());
+        (stamp, SummaryRead::of(self.summary(last_task)))
     }
 
     /// What the index keeps of the session, all of one moment; nothing when its first commit never happened.
-    fn summary(&self, last_task: i64) -> Result<Option<Summary>, StoreError> {
-        self.ask(|conn| {
+    fn summary(&self, last_task: i64) -> Result<Option<SessionSummary>, StoreError> {
+        self.query(|conn| {
             let view = crate::reader::session_view(conn, self.id())?;
             if view.events == 0 {
                 return Ok(None);
             }
-            let spendings = turns::spent(conn, At(0))?;
+            let spendings = turn_rows::dated_spendings(conn, Timestamp(0))?;
             let (tasks, last_task) = tasks_after(conn, last_task)?;
-            let task_states = records::states(conn)?.into_iter().map(|word| format!(" {word} ")).collect();
-            Ok(Some(Summary { row: row(conn, &view)?, spendings, tasks, last_task, task_states }))
+            let task_states = task_records::states(conn)?.into_iter().map(|word| format!(" {word} ")).collect();
+            Ok(Some(SessionSummary { row: row(conn, &view)?, spendings, tasks, last_task, task_states }))
         })
     }
 }
@@ -96,8 +96,8 @@ impl Reader {
 /// What the index says of a session.
 fn row(conn: &Connection, view: &SessionView) -> rusqlite::Result<SessionRow> {
     let waiting = AsksParams { limit: Some(0), ..AsksParams::default() };
-    let asking = asks::page(conn, view.id, &waiting)?.total > 0;
-    Ok(SessionRow { asking, ..SessionRow::from(view) })
+    let has_open_asks = asks::page(conn, view.id, &waiting)?.total > 0;
+    Ok(SessionRow { has_open_asks, ..SessionRow::from(view) })
 }
 
 fn tasks_after(conn: &Connection, last: i64) -> rusqlite::Result<(Vec<String>, i64)> {

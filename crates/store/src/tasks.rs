@@ -2,7 +2,9 @@
 //! through this.
 
 use protocol::api::CancelView;
-use protocol::{Activation, At, Attempt, Evidence, Kind, ModelUse, Outcome, TaskId, TaskSpec, TaskState, clip_middle};
+use protocol::{
+    Activation, Attempt, Evidence, ModelUse, TaskId, TaskOutcome, TaskSpec, TaskState, TaskType, Timestamp, clip_middle,
+};
 use rusqlite::{Connection, params};
 
 use crate::event::json;
@@ -10,7 +12,7 @@ use crate::event::json;
 /// Most bytes of a result that a view carries; the log has the whole.
 const RESULT: usize = 8 * 1024;
 
-pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: At) -> rusqlite::Result<()> {
+pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: Timestamp) -> rusqlite::Result<()> {
     let (path, depth) = match spec.parent {
         None => ("/root".to_owned(), 0),
         Some(parent) => conn
@@ -21,8 +23,8 @@ pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: At) -
     };
     // The root rests until its first mail; every other task is made with it.
     let (state, queued_at) = match spec.kind {
-        Kind::Main => (TaskState::Idle, None),
-        Kind::Agent | Kind::Shell => (TaskState::Queued, Some(at.0)),
+        TaskType::Main => (TaskState::Idle, None),
+        TaskType::Agent | TaskType::Shell => (TaskState::Queued, Some(at.0)),
     };
     conn.prepare_cached(
         "INSERT INTO bosun_tasks (id, parent, kind, agent, path, description, state, created_at, updated_at, name,
@@ -49,7 +51,7 @@ pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: At) -
 }
 
 /// Changes the state of a task that neither begins nor ends an activation. Finished is final, whatever comes late.
-pub(crate) fn set_state(conn: &Connection, task: TaskId, state: &TaskState, at: At) -> rusqlite::Result<()> {
+pub(crate) fn set_state(conn: &Connection, task: TaskId, state: &TaskState, at: Timestamp) -> rusqlite::Result<()> {
     let changed = conn
         .prepare_cached(
             "UPDATE bosun_tasks SET state = ?2, queued_at = ?3, stalled_at = NULL, updated_at = ?4
@@ -60,7 +62,7 @@ pub(crate) fn set_state(conn: &Connection, task: TaskId, state: &TaskState, at: 
 }
 
 /// Notes that a task has ended for good.
-pub(crate) fn finish(conn: &Connection, task: TaskId, outcome: &Outcome, at: At) -> rusqlite::Result<()> {
+pub(crate) fn finish(conn: &Connection, task: TaskId, outcome: &TaskOutcome, at: Timestamp) -> rusqlite::Result<()> {
     let state = TaskState::Finished { outcome: outcome.clone() };
     let changed = conn
         .prepare_cached(
@@ -78,7 +80,7 @@ pub(crate) fn start(
     task: TaskId,
     activation: Activation,
     attempt: Attempt,
-    at: At,
+    at: Timestamp,
 ) -> rusqlite::Result<()> {
     let changed = conn
         .prepare_cached(
@@ -92,7 +94,13 @@ pub(crate) fn start(
 }
 
 /// Notes that an activation ended.
-pub(crate) fn rest(conn: &Connection, task: TaskId, outcome: &Outcome, text: &str, at: At) -> rusqlite::Result<()> {
+pub(crate) fn rest(
+    conn: &Connection,
+    task: TaskId,
+    outcome: &TaskOutcome,
+    text: &str,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
     let changed = conn
         .prepare_cached(
             "UPDATE bosun_tasks SET last_outcome = ?2, result = ?3, state = ?4, queued_at = NULL, stalled_at = NULL,
@@ -109,14 +117,14 @@ pub(crate) fn select(
     task: TaskId,
     agent: &str,
     model: Option<&ModelUse>,
-    at: At,
+    at: Timestamp,
 ) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET agent = ?2, model = ?3, updated_at = ?4 WHERE id = ?1")?
         .execute(params![task.to_string(), agent, model.map(json).transpose()?, at.0])?;
     Ok(())
 }
 
-/// Notes the session's model for every agent that has it, as [`protocol::ModelUse::is_sessions`] tells.
+/// Notes the session's model for every agent that has it, as [`protocol::ModelUse::is_session_model`] tells.
 pub(crate) fn follow_model(conn: &Connection, model: &str) -> rusqlite::Result<()> {
     conn.prepare_cached(
         "UPDATE bosun_tasks SET model = json_set(model, '$.effective', ?1)
@@ -135,16 +143,16 @@ pub(crate) fn choose_model(conn: &Connection, root: TaskId, model: &str) -> rusq
     Ok(())
 }
 
-pub(crate) fn promote(conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
+pub(crate) fn promote(conn: &Connection, task: TaskId, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET mode = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
         task.to_string(),
-        json(&protocol::Mode::Background)?,
+        json(&protocol::TaskMode::Background)?,
         at.0
     ])?;
     Ok(())
 }
 
-pub(crate) fn cancel(conn: &Connection, task: TaskId, wish: &CancelView, at: At) -> rusqlite::Result<()> {
+pub(crate) fn cancel(conn: &Connection, task: TaskId, wish: &CancelView, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET cancel = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
         task.to_string(),
         json(wish)?,
@@ -154,7 +162,7 @@ pub(crate) fn cancel(conn: &Connection, task: TaskId, wish: &CancelView, at: At)
 }
 
 /// Notes since when a task shows no sign of life, or that it does again.
-pub(crate) fn stall(conn: &Connection, task: TaskId, since: Option<At>, at: At) -> rusqlite::Result<()> {
+pub(crate) fn stall(conn: &Connection, task: TaskId, since: Option<Timestamp>, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET stalled_at = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
         task.to_string(),
         since.map(|since| since.0),
@@ -163,13 +171,13 @@ pub(crate) fn stall(conn: &Connection, task: TaskId, since: Option<At>, at: At) 
     Ok(())
 }
 
-pub(crate) fn forget(conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
+pub(crate) fn forget(conn: &Connection, task: TaskId, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET forgotten = 1, updated_at = ?2 WHERE id = ?1")?
         .execute(params![task.to_string(), at.0])?;
     Ok(())
 }
 
-pub(crate) fn report_intent(conn: &Connection, task: TaskId, intent: &str, at: At) -> rusqlite::Result<()> {
+pub(crate) fn report_intent(conn: &Connection, task: TaskId, intent: &str, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET intent = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
         task.to_string(),
         intent,
@@ -179,7 +187,7 @@ pub(crate) fn report_intent(conn: &Connection, task: TaskId, intent: &str, at: A
 }
 
 /// Counts what a call left behind.
-pub(crate) fn note(conn: &Connection, task: TaskId, evidence: &[Evidence], at: At) -> rusqlite::Result<()> {
+pub(crate) fn note(conn: &Connection, task: TaskId, evidence: &[Evidence], at: Timestamp) -> rusqlite::Result<()> {
     let changes = evidence.iter().filter(|piece| matches!(piece, Evidence::Changed { .. })).count();
     conn.prepare_cached(
         "UPDATE bosun_tasks SET changes = changes + ?2, commands = commands + ?3, updated_at = ?4 WHERE id = ?1",
@@ -189,20 +197,20 @@ pub(crate) fn note(conn: &Connection, task: TaskId, evidence: &[Evidence], at: A
 }
 
 /// Counts mail that came, or was read.
-pub(crate) fn count_mail(conn: &Connection, task: TaskId, more: i64, at: At) -> rusqlite::Result<()> {
+pub(crate) fn count_mail(conn: &Connection, task: TaskId, more: i64, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET unread = max(0, unread + ?2), updated_at = ?3 WHERE id = ?1")?
         .execute(params![task.to_string(), more, at.0])?;
     Ok(())
 }
 
 /// Notes that something happened that no column tells of.
-pub(crate) fn touch(conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
+pub(crate) fn touch(conn: &Connection, task: TaskId, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET updated_at = ?2 WHERE id = ?1")?
         .execute(params![task.to_string(), at.0])?;
     Ok(())
 }
 
 /// What came too late to change a task still happened.
-fn touch_if_late(changed: usize, conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
+fn touch_if_late(changed: usize, conn: &Connection, task: TaskId, at: Timestamp) -> rusqlite::Result<()> {
     if changed > 0 { Ok(()) } else { touch(conn, task, at) }
 }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use protocol::api::CommandFate;
-use protocol::{At, Entry, Fence};
+use protocol::api::CommandOutcome;
+use protocol::{Fence, LogEntry, Timestamp};
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{fault, os_fault};
-use crate::tally::{Tally, TallyFile};
+use crate::log_digest::{LogDigest, LogDigestFile};
 use crate::{StoreError, event, lease, project};
 
 /// Most batches in one transaction.
@@ -24,23 +24,23 @@ const GROUP: usize = 256;
 
 /// What must become durable together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Batch {
+pub struct WriteBatch {
     /// The events, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LogEntry>,
     /// The commands of other processes that these events carry out, and those that were refused.
-    pub applied_commands: Vec<(i64, CommandFate)>,
+    pub applied_commands: Vec<(i64, CommandOutcome)>,
 }
 
 /// A receipt for a batch that is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Committed {
+pub struct CommitReceipt {
     /// The number of the batch's last event; of the log's, when it had none.
     pub last_seq: u64,
 }
 
 /// A place in the writer's work where a test can make it fail or die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Point {
+pub enum WriterPoint {
     /// Everything is written, and nothing is durable.
     BeforeCommit {
         /// The number the last event will have.
@@ -54,21 +54,21 @@ pub enum Point {
 }
 
 /// What a test does at such a place.
-pub trait Probe: Send + Sync {
+pub trait WriterProbe: Send + Sync {
     /// Is called on the writer's thread. An error before the commit fails it; one after it changes nothing, since
     /// what is committed is committed.
-    fn at(&self, point: Point) -> Result<(), io::Error>;
+    fn at(&self, point: WriterPoint) -> Result<(), io::Error>;
 
-    /// Is told of each event of a commit before it comes to [`Point::BeforeCommit`].
-    fn holds(&self, _entry: &Entry) {}
+    /// Is told of each event of a commit before it comes to [`WriterPoint::BeforeCommit`].
+    fn on_event(&self, _entry: &LogEntry) {}
 }
 
 /// Lets everything pass.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoProbe;
+pub struct NoWriterProbe;
 
-impl Probe for NoProbe {
-    fn at(&self, _point: Point) -> Result<(), io::Error> {
+impl WriterProbe for NoWriterProbe {
+    fn at(&self, _point: WriterPoint) -> Result<(), io::Error> {
         Ok(())
     }
 }
@@ -76,19 +76,19 @@ impl Probe for NoProbe {
 /// The handle to a session's writer. Dropping it writes what is waiting and ends the thread, but keeps the lease:
 /// the process still counts as the owner until it releases the session or ends.
 #[derive(Debug)]
-pub struct Writer {
+pub struct SessionWriter {
     path: PathBuf,
-    waiting: Option<mpsc::Sender<Waiting>>,
-    thread: Option<JoinHandle<Pen>>,
+    waiting: Option<mpsc::Sender<QueuedBatch>>,
+    thread: Option<JoinHandle<WriterConnection>>,
 }
 
-impl Writer {
+impl SessionWriter {
     /// Makes a batch durable.
-    pub async fn commit(&self, batch: Batch) -> Result<Committed, StoreError> {
+    pub async fn commit(&self, batch: WriteBatch) -> Result<CommitReceipt, StoreError> {
         let closed = || StoreError::Closed { path: self.path.clone() };
         let (ack, answer) = oneshot::channel();
         let waiting = self.waiting.as_ref().ok_or_else(closed)?;
-        waiting.send(Waiting { batch, ack }).await.map_err(|_gone| closed())?;
+        waiting.send(QueuedBatch { batch, ack }).await.map_err(|_gone| closed())?;
         answer.await.map_err(|_gone| closed())?
     }
 
@@ -101,52 +101,52 @@ impl Writer {
         }
     }
 
-    pub(crate) fn start(pen: Pen) -> Result<Writer, StoreError> {
+    pub(crate) fn start(pen: WriterConnection) -> Result<SessionWriter, StoreError> {
         let path = pen.path.clone();
         let (sender, receiver) = mpsc::channel(GROUP);
         let thread = thread::Builder::new().name("store-writer".into()).spawn(move || pen.run(receiver));
         let thread = thread.map_err(os_fault(&path))?;
-        Ok(Writer { path, waiting: Some(sender), thread: Some(thread) })
+        Ok(SessionWriter { path, waiting: Some(sender), thread: Some(thread) })
     }
 
     /// Closes the channel and waits for the thread, which first writes what is waiting.
-    fn end(&mut self) -> Option<Pen> {
+    fn end(&mut self) -> Option<WriterConnection> {
         self.waiting = None;
         self.thread.take()?.join().ok()
     }
 }
 
-impl Drop for Writer {
+impl Drop for SessionWriter {
     fn drop(&mut self) {
         self.end();
     }
 }
 
 #[derive(Debug)]
-struct Waiting {
-    batch: Batch,
-    ack: oneshot::Sender<Result<Committed, StoreError>>,
+struct QueuedBatch {
+    batch: WriteBatch,
+    ack: oneshot::Sender<Result<CommitReceipt, StoreError>>,
 }
 
 /// The connection that may write, as long as its fence is the file's.
-pub(crate) struct Pen {
+pub(crate) struct WriterConnection {
     pub(crate) conn: Connection,
     pub(crate) path: PathBuf,
     pub(crate) fence: Fence,
-    pub(crate) probe: Arc<dyn Probe>,
+    pub(crate) probe: Arc<dyn WriterProbe>,
     /// What is in the log.
-    pub(crate) tally: Tally,
-    pub(crate) file: TallyFile,
+    pub(crate) log_digest: LogDigest,
+    pub(crate) file: LogDigestFile,
 }
 
-impl std::fmt::Debug for Pen {
+impl std::fmt::Debug for WriterConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pen").field("path", &self.path).field("fence", &self.fence).finish_non_exhaustive()
+        f.debug_struct("WriterConnection").field("path", &self.path).field("fence", &self.fence).finish_non_exhaustive()
     }
 }
 
-impl Pen {
-    fn run(mut self, mut waiting: mpsc::Receiver<Waiting>) -> Pen {
+impl WriterConnection {
+    fn run(mut self, mut waiting: mpsc::Receiver<QueuedBatch>) -> WriterConnection {
         let mut group = Vec::with_capacity(GROUP);
         while waiting.blocking_recv_many(&mut group, GROUP) > 0 {
             let written = self.write(&group);
@@ -156,7 +156,7 @@ impl Pen {
     }
 
     /// Writes a group in one transaction; the receipts are in the group's order.
-    fn write(&mut self, group: &[Waiting]) -> Result<Vec<Committed>, StoreError> {
+    fn write(&mut self, group: &[QueuedBatch]) -> Result<Vec<CommitReceipt>, StoreError> {
         let fault = fault(&self.path);
         if self.file.is_removed() {
             return Err(StoreError::Removed { path: self.path.clone() });
@@ -166,19 +166,19 @@ impl Pen {
         if theirs != self.fence {
             return Err(StoreError::Fenced { ours: self.fence, theirs });
         }
-        if event::last_seq(&change).map_err(&fault)? != self.tally.seq {
-            return Err(StoreError::Altered { path: self.path.clone(), upto: self.tally.seq });
+        if event::last_seq(&change).map_err(&fault)? != self.log_digest.seq {
+            return Err(StoreError::Altered { path: self.path.clone(), upto: self.log_digest.seq });
         }
         let batches = group.iter().map(|waiting| &waiting.batch);
-        let (receipts, tally) = append(&change, self.tally, batches).map_err(&fault)?;
+        let (receipts, log_digest) = append(&change, self.log_digest, batches).map_err(&fault)?;
         let last_seq = receipts.last().map_or(0, |receipt| receipt.last_seq);
-        group.iter().flat_map(|waiting| &waiting.batch.entries).for_each(|entry| self.probe.holds(entry));
-        self.probe.at(Point::BeforeCommit { last_seq }).map_err(os_fault(&self.path))?;
+        group.iter().flat_map(|waiting| &waiting.batch.entries).for_each(|entry| self.probe.on_event(entry));
+        self.probe.at(WriterPoint::BeforeCommit { last_seq }).map_err(os_fault(&self.path))?;
         change.commit().map_err(&fault)?;
-        self.tally = tally;
+        self.log_digest = log_digest;
         // What is committed is committed; the next commit says it again.
-        let _unsaid = self.file.write(tally);
-        self.probe.at(Point::AfterCommit { last_seq }).unwrap_or_default();
+        let _unsaid = self.file.write(log_digest);
+        self.probe.at(WriterPoint::AfterCommit { last_seq }).unwrap_or_default();
         Ok(receipts)
     }
 
@@ -205,7 +205,7 @@ impl Pen {
     }
 }
 
-fn acknowledge(group: impl Iterator<Item = Waiting>, written: Result<Vec<Committed>, StoreError>) {
+fn acknowledge(group: impl Iterator<Item = QueuedBatch>, written: Result<Vec<CommitReceipt>, StoreError>) {
     match written {
         Ok(receipts) => group.zip(receipts).for_each(|(waiting, receipt)| answer(waiting, Ok(receipt))),
         Err(error) => group.for_each(|waiting| answer(waiting, Err(error.clone()))),
@@ -213,37 +213,37 @@ fn acknowledge(group: impl Iterator<Item = Waiting>, written: Result<Vec<Committ
 }
 
 /// A caller that no longer listens has changed its mind about knowing, not about writing.
-fn answer(waiting: Waiting, outcome: Result<Committed, StoreError>) {
+fn answer(waiting: QueuedBatch, outcome: Result<CommitReceipt, StoreError>) {
     waiting.ack.send(outcome).unwrap_or_default();
 }
 
 fn append<'a>(
     change: &Transaction<'_>,
-    mut tally: Tally,
-    batches: impl Iterator<Item = &'a Batch>,
-) -> rusqlite::Result<(Vec<Committed>, Tally)> {
+    mut log_digest: LogDigest,
+    batches: impl Iterator<Item = &'a WriteBatch>,
+) -> rusqlite::Result<(Vec<CommitReceipt>, LogDigest)> {
     let mut receipts = Vec::new();
     for batch in batches {
         for entry in &batch.entries {
-            tally = event::insert(change, tally, entry)?;
+            log_digest = event::insert(change, log_digest, entry)?;
             project::project(change, entry)?;
         }
         mark_applied(change, batch)?;
-        receipts.push(Committed { last_seq: tally.seq });
+        receipts.push(CommitReceipt { last_seq: log_digest.seq });
     }
-    Ok((receipts, tally))
+    Ok((receipts, log_digest))
 }
 
 /// Marks the commands as applied when the batch's last event was decided. What they said is in the log now, without the
 /// keys that it may have held.
-fn mark_applied(change: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
-    let at = batch.entries.last().map(|entry| entry.at).map(|At(at)| at);
-    for (id, fate) in &batch.applied_commands {
+fn mark_applied(change: &Transaction<'_>, batch: &WriteBatch) -> rusqlite::Result<()> {
+    let at = batch.entries.last().map(|entry| entry.at).map(|Timestamp(at)| at);
+    for (id, outcome) in &batch.applied_commands {
         change
             .prepare_cached(
-                "UPDATE bosun_commands SET applied_at = ifnull(?2, at), body = '', fate = ?3 WHERE id = ?1",
+                "UPDATE bosun_commands SET applied_at = ifnull(?2, at), body = '', outcome = ?3 WHERE id = ?1",
             )?
-            .execute(params![id, at, event::json(fate)?])?;
+            .execute(params![id, at, event::json(outcome)?])?;
     }
     Ok(())
 }

@@ -12,10 +12,12 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Access, BoxFuture, Context, Limits, Need, Output, Spec, Tool, ToolError};
+use crate::{
+    BoxFuture, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
+};
 
 /// A tool whose arguments have a type.
-pub(crate) trait Typed: Send + Sync + 'static {
+pub(crate) trait TypedTool: Send + Sync + 'static {
     /// The arguments; their doc comments are what the model reads.
     type Args: DeserializeOwned + JsonSchema + Send;
     /// The name the model calls it by.
@@ -23,51 +25,51 @@ pub(crate) trait Typed: Send + Sync + 'static {
     /// When and how to use it.
     const ABOUT: &'static str;
     /// What a call may touch.
-    const ACCESS: Access;
+    const ACCESS: ToolAccess;
 
     /// Everything that a call with these arguments would do.
-    fn needs(args: &Self::Args) -> Result<Vec<Need>, ToolError>;
+    fn required_permissions(args: &Self::Args) -> Result<Vec<RequiredPermission>, ToolError>;
 
     /// Answers one call.
-    fn run(args: Self::Args, cx: &Context) -> impl Future<Output = Result<Output, ToolError>> + Send;
+    fn run(args: Self::Args, cx: &ToolContext) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 
 /// Makes the typed tool callable with raw text.
-pub(crate) fn tool<T: Typed>() -> Arc<dyn Tool> {
+pub(crate) fn tool<T: TypedTool>() -> Arc<dyn Tool> {
     tool_about::<T>(T::ABOUT.trim_ascii_end().into())
 }
 
 /// The same with words about it that depend on the session.
-pub(crate) fn tool_about<T: Typed>(about: Cow<'static, str>) -> Arc<dyn Tool> {
+pub(crate) fn tool_about<T: TypedTool>(about: Cow<'static, str>) -> Arc<dyn Tool> {
     let schema = schema::<T::Args>();
     let shape = shape(&schema);
-    let spec = Spec { name: T::NAME.into(), about, schema, access: T::ACCESS };
-    Arc::new(Parsed::<T> { spec, shape, tool: PhantomData })
+    let spec = ToolDescriptor { name: T::NAME.into(), about, schema, access: T::ACCESS };
+    Arc::new(TypedToolWrapper::<T> { spec, shape, tool: PhantomData })
 }
 
-struct Parsed<T> {
-    spec: Spec,
+struct TypedToolWrapper<T> {
+    spec: ToolDescriptor,
     shape: String,
     tool: PhantomData<fn() -> T>,
 }
 
-impl<T> fmt::Debug for Parsed<T> {
+impl<T> fmt::Debug for TypedToolWrapper<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Tool").field(&self.spec.name).finish()
     }
 }
 
-impl<T: Typed> Tool for Parsed<T> {
-    fn spec(&self) -> &Spec {
+impl<T: TypedTool> Tool for TypedToolWrapper<T> {
+    fn spec(&self) -> &ToolDescriptor {
         &self.spec
     }
 
-    fn needs(&self, input: &str, limits: &Limits) -> Result<Vec<Need>, ToolError> {
+    fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
         let args = parse(input, &self.shape, limits.input)?;
-        T::needs(&args).map_err(|error| error.clipped(limits.output))
+        T::required_permissions(&args).map_err(|error| error.clipped(limits.output))
     }
 
-    fn run<'a>(&'a self, input: &'a str, cx: &'a Context) -> BoxFuture<'a, Result<Output, ToolError>> {
+    fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let args = parse(input, &self.shape, cx.limits.input)?;
             // A refusal quotes the model's own words, which may be long.
@@ -77,7 +79,7 @@ impl<T: Typed> Tool for Parsed<T> {
 }
 
 /// Most bytes of a parser's message that are passed on: it may quote the model's own text.
-const MESSAGE: usize = 300;
+const MAX_MESSAGE_BYTES: usize = 300;
 
 fn parse<A: DeserializeOwned>(input: &str, shape: &str, max: usize) -> Result<A, ToolError> {
     let refuse = |what: String| ToolError::Refused(format!("invalid input: {what}\nexpected {shape}"));
@@ -97,7 +99,7 @@ fn parse<A: DeserializeOwned>(input: &str, shape: &str, max: usize) -> Result<A,
     let mut reader = serde_json::Deserializer::from_str(input);
     let args = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        let text = clip_middle(&error.inner().to_string(), MESSAGE);
+        let text = clip_middle(&error.inner().to_string(), MAX_MESSAGE_BYTES);
         refuse(if path == "." { text } else { format!("field `{}`: {text}", clip_middle(&path, 80)) })
     })?;
     reader.end().map_err(|error| refuse(format!("one JSON object, then {error}")))?;

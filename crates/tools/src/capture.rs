@@ -2,7 +2,7 @@
 
 use protocol::Clip;
 
-use crate::text::plain;
+use crate::text::terminal_text;
 
 /// The head and the tail of a stream of any length.
 #[derive(Debug)]
@@ -44,12 +44,12 @@ impl Capture {
 
     /// The stream as plain text of at most `max` bytes, saying how much was left out.
     pub fn text(&self, max: usize) -> Clip {
-        render(&Ends { head: &self.head, tail: &[&self.older[..], &self.newer].concat(), total: self.total }, max)
+        render(&StreamEnds { head: &self.head, tail: &[&self.older[..], &self.newer].concat(), total: self.total }, max)
     }
 }
 
 /// The two ends of a stream.
-pub(crate) struct Ends<'a> {
+pub(crate) struct StreamEnds<'a> {
     /// Its first bytes.
     pub(crate) head: &'a [u8],
     /// Its last bytes, following the head without a gap when `total` says so.
@@ -59,16 +59,16 @@ pub(crate) struct Ends<'a> {
 }
 
 /// Room for the line that says what was left out.
-const NOTE: usize = 64;
+const NOTE_BYTES: usize = 64;
 
 /// The ends as plain text of at most `max` bytes.
-pub(crate) fn render(ends: &Ends<'_>, max: usize) -> Clip {
+pub(crate) fn render(ends: &StreamEnds<'_>, max: usize) -> Clip {
     let kept = (ends.head.len() + ends.tail.len()) as u64;
     if kept >= ends.total {
-        return Clip::new(&plain(&[ends.head, ends.tail].concat()), max);
+        return Clip::new(&terminal_text(&[ends.head, ends.tail].concat()), max);
     }
-    let room = max.saturating_sub(NOTE);
-    let (head, tail) = (plain(ends.head), plain(after_cut(ends.tail)));
+    let room = max.saturating_sub(NOTE_BYTES);
+    let (head, tail) = (terminal_text(ends.head), terminal_text(after_cut(ends.tail)));
     let head = &head[..head.floor_char_boundary(room * 2 / 3)];
     let tail = &tail[tail.ceil_char_boundary(tail.len().saturating_sub(room - room * 2 / 3))..];
     let left_out = ends.total.saturating_sub((head.len() + tail.len()) as u64);

@@ -5,23 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::{Guardian, Workspace};
-use net::fetch::{Fetcher, Gate};
+use net::fetch::{AddressGate, PageFetcher};
 use protocol::{CallId, TaskId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asker, Background, Crew, Helm, Intent, Lists, Pulse, Reach, SqlSpace, Stamps};
+use crate::{
+    BackgroundCommands, FileAccessGuard, FileStamps, Heartbeat, IntentReporter, SessionControl, SharedListAccess,
+    SqlExecutor, Subagents, UserPrompter,
+};
 
 /// What a call may use.
 #[derive(Debug, Clone)]
-pub struct Context {
+pub struct ToolContext {
     /// Which call it is.
-    pub place: Place,
+    pub identity: CallIdentity,
     /// The files it may reach.
     pub workspace: Arc<Workspace>,
     /// What of them this call may open.
-    pub reach: Arc<dyn Reach>,
+    pub access_guard: Arc<dyn FileAccessGuard>,
     /// What this agent has read of them.
-    pub stamps: Arc<Stamps>,
+    pub stamps: Arc<FileStamps>,
     /// Starts programs and leaves none behind.
     pub guardian: Guardian,
     /// The complete environment of started programs.
@@ -29,32 +32,32 @@ pub struct Context {
     /// Ends the call early.
     pub cancel: CancellationToken,
     /// Where it shows that it is at work.
-    pub pulse: Pulse,
+    pub heartbeat: Heartbeat,
     /// How much it may give and take.
-    pub limits: Limits,
+    pub limits: ToolLimits,
     /// The model's SQL tables.
-    pub sql: Arc<dyn SqlSpace>,
+    pub sql: Arc<dyn SqlExecutor>,
     /// Commands that run on while the agent works.
-    pub background: Arc<dyn Background>,
+    pub background: Arc<dyn BackgroundCommands>,
     /// The agents that this one starts.
-    pub crew: Arc<dyn Crew>,
+    pub subagents: Arc<dyn Subagents>,
     /// The list that it shares with others.
-    pub lists: Arc<dyn Lists>,
+    pub shared_list: Arc<dyn SharedListAccess>,
     /// Where the agent says what it is doing.
-    pub intent: Arc<dyn Intent>,
+    pub intent: Arc<dyn IntentReporter>,
     /// Where the session's own agent says how its session goes on.
-    pub helm: Arc<dyn Helm>,
+    pub session_control: Arc<dyn SessionControl>,
     /// Asks the user.
-    pub asker: Arc<dyn Asker>,
+    pub user_prompter: Arc<dyn UserPrompter>,
     /// Gets pages of the web.
-    pub fetcher: Fetcher,
+    pub fetcher: PageFetcher,
     /// Which addresses they may come from.
-    pub gate: Arc<dyn Gate>,
+    pub gate: Arc<dyn AddressGate>,
 }
 
 /// Which call of a session it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct CallIdentity {
     /// The task that calls.
     pub task: TaskId,
     /// The call.
@@ -63,7 +66,7 @@ pub struct Place {
 
 /// The settings of this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ToolLimits {
     /// Most bytes of text that one call gives.
     pub output: usize,
     /// Most bytes of JSON that one call takes.
@@ -88,9 +91,9 @@ pub struct Limits {
     pub command_memory: Option<u64>,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for ToolLimits {
+    fn default() -> ToolLimits {
+        ToolLimits {
             output: 32 * 1024,
             input: 8 * 1024 * 1024,
             line: 2000,

@@ -49,7 +49,7 @@ pub(crate) fn check(command: &str) -> Result<(), ToolError> {
 }
 
 /// How long output may still come after a command's end; only a stranger to its tree can hold the pipe longer.
-const LINGER: Duration = Duration::from_secs(1);
+const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 const BUFFER: usize = 16 * 1024;
 
 /// Reads a command's output to its end and waits for its exit. May be dropped and called again to go on.
@@ -73,7 +73,7 @@ pub async fn follow(process: &mut Process, mut sink: impl FnMut(&[u8])) -> Resul
         }
     };
     // The command has ended; running out of time here is no failure.
-    let _: Result<(), _> = tokio::time::timeout(LINGER, rest).await;
+    let _: Result<(), _> = tokio::time::timeout(OUTPUT_GRACE, rest).await;
     Ok(exit)
 }
 
@@ -102,7 +102,7 @@ fn is_plain(command: &str) -> bool {
         "true" | "false" => true,
         // Shells differ on its options.
         "echo" => !words.any(|word| word.starts_with('-')),
-        program => !program.contains('=') && !OWN.split(' ').any(|own| own == program),
+        program => !program.contains('=') && !SHELL_BUILTINS.split(' ').any(|own| own == program),
     }
 }
 
@@ -114,7 +114,7 @@ fn is_passed_on(name: &OsStr) -> bool {
 }
 
 /// What a shell does itself, and not every shell in the same way.
-const OWN: &str = ". : alias bg bind break builtin caller case cd command compgen complete compopt continue coproc \
+const SHELL_BUILTINS: &str = ". : alias bg bind break builtin caller case cd command compgen complete compopt continue coproc \
     declare dirs disown do done elif else enable esac eval exec exit export fc fg fi for function \
     getopts hash help history if in jobs kill let local logout mapfile popd printf pushd pwd read \
     readarray readonly return select set shift shopt source suspend test then time times trap type \

@@ -8,38 +8,42 @@
 #![deny(missing_docs)]
 
 mod args;
+mod builtin;
 mod capture;
 mod context;
-mod crew;
 mod environment;
-mod everyday;
-mod helm;
+mod heartbeat;
 mod launch;
-mod list;
-mod page;
 mod patch;
-mod place;
-mod pulse;
 mod refusal;
-mod seams;
+mod services;
+mod session_control;
+mod shared_list;
 mod spool;
 mod stamps;
+mod subagents;
 mod text;
 mod tool;
 mod toolbox;
 mod walk;
+mod web_page;
+mod workspace_files;
 
 pub use capture::Capture;
-pub use context::{Context, Limits, Place};
+pub use context::{CallIdentity, ToolContext, ToolLimits};
+pub use heartbeat::{Heartbeat, HeartbeatPause};
 pub use launch::{ShellCommand, follow, full_shell, launch};
-pub use pulse::{Pulse, Resting};
-pub use seams::{
-    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Crew, Helm, Intent, ItemEdit,
-    ItemOrder, Lists, PlanOrder, Question, Reach, ReadOrder, Readers, SqlSpace, UntilOrder, Use, Wait, WaitOrder,
-    WriteOrder,
+pub use services::{
+    BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CreateItemRequest, FileAccess,
+    FileAccessGuard, IntentReporter, ItemEdit, MessageAgentsRequest, MessageRecipients, PlanExitRequest,
+    ReadAgentRequest, SessionControl, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, UserPrompter,
+    UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
 };
 pub use spool::Spool;
-pub use stamps::Stamps;
-pub use tool::{Access, BoxFuture, Need, Output, Spec, Tool, ToolError};
-pub use toolbox::{ask_user, autopilot, crew, everyday, list, plan, skill, task, tool_search};
-pub use walk::{Listed, ListedKind, each_file, list_workspace};
+pub use stamps::FileStamps;
+pub use tool::{BoxFuture, RequiredPermission, Tool, ToolAccess, ToolDescriptor, ToolError, ToolOutput};
+pub use toolbox::{
+    ask_user, autopilot_tools, builtin_tools, plan_mode_tools, shared_list_tools, skill, subagent_tools, task,
+    tool_search,
+};
+pub use walk::{WorkspaceEntry, WorkspaceEntryKind, each_file, list_workspace};

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use host::{CheckedPath, FileError};
 
-use crate::place::shown;
 use crate::text::nearest;
-use crate::{Context, ToolError, Use};
+use crate::workspace_files::display_path;
+use crate::{FileAccess, ToolContext, ToolError};
 
 /// The refusal to change a file that is not as the agent saw it.
 pub(crate) fn stale(shown: &str) -> ToolError {
@@ -15,8 +15,8 @@ pub(crate) fn stale(shown: &str) -> ToolError {
 }
 
 /// The refusal for a file that could not be used.
-pub(crate) fn refusal(cx: &Context, place: &CheckedPath, error: FileError) -> ToolError {
-    let shown = shown(cx, place.path());
+pub(crate) fn refusal(cx: &ToolContext, place: &CheckedPath, error: FileError) -> ToolError {
+    let shown = display_path(cx, place.path());
     match error {
         FileError::Missing(_) => missing(cx, place.path()),
         FileError::Changed(_) => stale(&shown),
@@ -38,23 +38,26 @@ pub(crate) fn refusal(cx: &Context, place: &CheckedPath, error: FileError) -> To
 }
 
 /// The refusal for a path where nothing is, with the names that come closest.
-pub(crate) fn missing(cx: &Context, path: &Path) -> ToolError {
+pub(crate) fn missing(cx: &ToolContext, path: &Path) -> ToolError {
     let there = path.ancestors().skip(1).find_map(|folder| Some((folder, names(cx, folder)?)));
     let close = there.map(|(folder, names)| {
         let wanted = path.strip_prefix(folder).ok().and_then(|rest| rest.iter().next()).unwrap_or_default();
-        nearest(&wanted.to_string_lossy(), names).iter().map(|name| shown(cx, &folder.join(name))).collect::<Vec<_>>()
+        nearest(&wanted.to_string_lossy(), names)
+            .iter()
+            .map(|name| display_path(cx, &folder.join(name)))
+            .collect::<Vec<_>>()
     });
     let hint = match close {
         Some(close) if !close.is_empty() => format!("did you mean {}?", close.join(", ")),
         Some(_) | None => "look for it with `glob`".to_owned(),
     };
-    ToolError::Refused(format!("{} does not exist; {hint}", shown(cx, path)))
+    ToolError::Refused(format!("{} does not exist; {hint}", display_path(cx, path)))
 }
 
 /// What is in a folder of the workspace and may be read.
-fn names<'a>(cx: &'a Context, path: &'a Path) -> Option<impl Iterator<Item = String> + 'a> {
+fn names<'a>(cx: &'a ToolContext, path: &'a Path) -> Option<impl Iterator<Item = String> + 'a> {
     let folder = cx.workspace.place(path)?.folder().ok()?;
-    let may_be_read = move |name: &OsString| cx.reach.check(&path.join(name), Use::Read).is_ok();
+    let may_be_read = move |name: &OsString| cx.access_guard.check(&path.join(name), FileAccess::Read).is_ok();
     let names = folder.flatten().take(10_000).map(|entry| entry.name).filter(may_be_read);
     Some(names.map(|name| name.to_string_lossy().into_owned()))
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::Clip;
 
-use crate::capture::{Ends, render};
+use crate::capture::{StreamEnds, render};
 
 /// The writing end of a spool.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Spool {
             total = start + bytes.len() as u64;
             if start == 0 { head = bytes } else { tail.extend_from_slice(&bytes) }
         }
-        Ok(render(&Ends { head: &head, tail: &tail, total }, max))
+        Ok(render(&StreamEnds { head: &head, tail: &tail, total }, max))
     }
 
     /// How many bytes the last segment still takes.

@@ -8,12 +8,12 @@ use host::FileStamp;
 
 /// The state of each file as one agent last saw it, by canonical path.
 #[derive(Debug, Default)]
-pub struct Stamps(Mutex<HashMap<PathBuf, FileStamp>>);
+pub struct FileStamps(Mutex<HashMap<PathBuf, FileStamp>>);
 
-impl Stamps {
+impl FileStamps {
     /// An agent that has read nothing.
-    pub fn new() -> Stamps {
-        Stamps::default()
+    pub fn new() -> FileStamps {
+        FileStamps::default()
     }
 
     /// Notes what the agent has seen of a file.

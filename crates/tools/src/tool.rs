@@ -7,14 +7,14 @@ use std::pin::Pin;
 
 use protocol::{Clip, Evidence, clip_middle};
 
-use crate::{Context, Limits};
+use crate::{ToolContext, ToolLimits};
 
 /// A future behind a `dyn` seam.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What a model is told of a tool, and what the runtime must know before it runs one.
 #[derive(Debug, Clone)]
-pub struct Spec {
+pub struct ToolDescriptor {
     /// The name the model calls it by.
     pub name: Cow<'static, str>,
     /// When and how to use it.
@@ -22,12 +22,12 @@ pub struct Spec {
     /// The JSON Schema of its input.
     pub schema: serde_json::Value,
     /// What a call may touch.
-    pub access: Access,
+    pub access: ToolAccess,
 }
 
 /// What a call may touch; decides ordering and permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum ToolAccess {
     /// Looks only: may run beside other calls, always allowed.
     Read,
     /// Starts an agent: those of one message start together, each with its call in one step.
@@ -44,7 +44,7 @@ pub enum Access {
 
 /// What a call would do, so that it can be permitted before it runs. Paths are as the model wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Need {
+pub enum RequiredPermission {
     /// Look at a file, or through a folder.
     Read(String),
     /// Make, change or remove a file.
@@ -95,29 +95,29 @@ impl ToolError {
 
 /// What a call gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub struct ToolOutput {
     /// What the model reads.
     pub text: Clip,
     /// What the call left behind.
     pub evidence: Vec<Evidence>,
 }
 
-impl Output {
+impl ToolOutput {
     /// Output of a call that left nothing behind.
-    pub fn text(text: &str, cx: &Context) -> Output {
-        Output { text: Clip::new(text, cx.limits.output), evidence: Vec::new() }
+    pub fn text(text: &str, cx: &ToolContext) -> ToolOutput {
+        ToolOutput { text: Clip::new(text, cx.limits.output), evidence: Vec::new() }
     }
 }
 
 /// Something a model can call.
 pub trait Tool: Send + Sync + fmt::Debug {
     /// What the model is told of it.
-    fn spec(&self) -> &Spec;
+    fn spec(&self) -> &ToolDescriptor;
 
     /// Everything that a call with this input would do. Input that is not well formed is refused here, before anybody
     /// is asked about it.
-    fn needs(&self, input: &str, limits: &Limits) -> Result<Vec<Need>, ToolError>;
+    fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError>;
 
     /// Answers one call. `input` is whatever the model wrote, well formed or not.
-    fn run<'a>(&'a self, input: &'a str, cx: &'a Context) -> BoxFuture<'a, Result<Output, ToolError>>;
+    fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 }

@@ -4,29 +4,31 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::Tool;
-use crate::args::{Typed, tool, tool_about};
-use crate::crew::{ListAgents, LoadSkill, ReadAgent, StartTask, StopAgent, ToolSearch, Until, WaitFor, WriteAgent};
-use crate::everyday::{
-    ApplyPatch, AskUser, Create, Edit, Glob, Grep, ListShells, ReadShell, ReportIntent, Shell, Sql, StopShell, View,
-    WebFetch,
+use crate::args::{TypedTool, tool, tool_about};
+use crate::builtin::{
+    ApplyPatch, AskUser, CreateTool, EditTool, GlobTool, GrepTool, ListShells, ReadShell, ReportIntent, ShellTool,
+    SqlTool, StopShell, ViewTool, WebFetch,
 };
-use crate::helm::{ExitPlanMode, TaskComplete, WritePlan};
-use crate::list::{TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate};
+use crate::session_control::{ExitPlanMode, TaskComplete, WritePlan};
+use crate::shared_list::{TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate};
+use crate::subagents::{
+    ListAgents, LoadSkill, ReadAgent, StartTask, StopAgent, ToolSearch, UntilTool, WaitFor, WriteAgent,
+};
 
 /// The everyday tools, always in the same order: a request's first bytes must not change from turn to turn.
-pub fn everyday() -> Vec<Arc<dyn Tool>> {
+pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        tool::<View>(),
-        tool::<Create>(),
-        tool::<Edit>(),
+        tool::<ViewTool>(),
+        tool::<CreateTool>(),
+        tool::<EditTool>(),
         tool::<ApplyPatch>(),
-        tool::<Grep>(),
-        tool::<Glob>(),
-        tool::<Shell>(),
+        tool::<GrepTool>(),
+        tool::<GlobTool>(),
+        tool::<ShellTool>(),
         tool::<ReadShell>(),
         tool::<StopShell>(),
         tool::<ListShells>(),
-        tool::<Sql>(),
+        tool::<SqlTool>(),
         tool::<ReportIntent>(),
         tool::<WebFetch>(),
     ]
@@ -38,19 +40,19 @@ pub fn task(types: &[(String, String)]) -> Arc<dyn Tool> {
 }
 
 /// What goes with `task`: reading, messaging, listing, stopping and waiting.
-pub fn crew() -> Vec<Arc<dyn Tool>> {
+pub fn subagent_tools() -> Vec<Arc<dyn Tool>> {
     vec![
         tool::<ReadAgent>(),
         tool::<WriteAgent>(),
         tool::<ListAgents>(),
         tool::<StopAgent>(),
         tool::<WaitFor>(),
-        tool::<Until>(),
+        tool::<UntilTool>(),
     ]
 }
 
 /// What goes with a list that agents share: making, showing and changing items, and the tasks that do them.
-pub fn list() -> Vec<Arc<dyn Tool>> {
+pub fn shared_list_tools() -> Vec<Arc<dyn Tool>> {
     vec![
         tool::<TaskCreate>(),
         tool::<TaskGet>(),
@@ -91,12 +93,12 @@ pub fn ask_user() -> Arc<dyn Tool> {
 }
 
 /// The tools of a session's own agent in plan mode.
-pub fn plan() -> Vec<Arc<dyn Tool>> {
+pub fn plan_mode_tools() -> Vec<Arc<dyn Tool>> {
     vec![tool::<WritePlan>(), tool::<ExitPlanMode>()]
 }
 
 /// The tools of a session's own agent on autopilot.
-pub fn autopilot() -> Vec<Arc<dyn Tool>> {
+pub fn autopilot_tools() -> Vec<Arc<dyn Tool>> {
     vec![tool::<TaskComplete>()]
 }
 
@@ -109,7 +111,7 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<Arc<dyn Tool>> {
-        everyday().into_iter().chain([ask_user()]).collect()
+        builtin_tools().into_iter().chain([ask_user()]).collect()
     }
 
     #[test]

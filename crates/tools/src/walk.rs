@@ -10,20 +10,20 @@ use ignore::{DirEntry, WalkBuilder};
 use protocol::clip_middle;
 use tokio_util::sync::CancellationToken;
 
-use crate::place::{self, Granted, Met};
-use crate::{Context, ToolError};
+use crate::workspace_files::{self, PermittedPath, WalkedFile};
+use crate::{ToolContext, ToolError};
 
 /// When a search must end.
 #[derive(Debug, Clone)]
-pub(crate) struct Stop {
+pub(crate) struct SearchDeadline {
     token: CancellationToken,
     deadline: Instant,
 }
 
-impl Stop {
+impl SearchDeadline {
     /// Ends with the call or at its time limit.
-    pub(crate) fn new(cx: &Context) -> Stop {
-        Stop { token: cx.cancel.clone(), deadline: Instant::now() + cx.limits.search }
+    pub(crate) fn new(cx: &ToolContext) -> SearchDeadline {
+        SearchDeadline { token: cx.cancel.clone(), deadline: Instant::now() + cx.limits.search }
     }
 
     /// Whether it must end now.
@@ -34,7 +34,7 @@ impl Stop {
 
 /// Whether hidden files are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hidden {
+enum HiddenFiles {
     /// They are passed over.
     Skip,
     /// They are taken too.
@@ -42,19 +42,24 @@ enum Hidden {
 }
 
 /// The files under a folder that a call may read, sorted by path; the place itself when it is a file.
-pub(crate) struct Walk<'a> {
-    cx: &'a Context,
+pub(crate) struct FileWalk<'a> {
+    cx: &'a ToolContext,
     paths: Box<dyn Iterator<Item = PathBuf> + 'a>,
     left_out: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> FileWalk<'a> {
     /// Begins to go through the files that match; all of them without a pattern.
-    pub(crate) fn new(cx: &'a Context, root: &'a Granted, pattern: Option<&'a Pattern>, stop: Stop) -> Walk<'a> {
+    pub(crate) fn new(
+        cx: &'a ToolContext,
+        root: &'a PermittedPath,
+        pattern: Option<&'a GlobPattern>,
+        stop: SearchDeadline,
+    ) -> FileWalk<'a> {
         let root = root.path();
-        let hidden = pattern.map_or(Hidden::Skip, |pattern| pattern.hidden);
+        let hidden = pattern.map_or(HiddenFiles::Skip, |pattern| pattern.hidden);
         let matches = move |path: &PathBuf| pattern.is_none_or(|pattern| pattern.matches(root, path));
-        Walk { cx, paths: Box::new(files(root, hidden, stop).filter(matches)), left_out: 0 }
+        FileWalk { cx, paths: Box::new(files(root, hidden, stop).filter(matches)), left_out: 0 }
     }
 
     /// How many files matched so far that the call may not read.
@@ -64,39 +69,39 @@ impl<'a> Walk<'a> {
 
     /// The next file, open to be read, or why it cannot be.
     pub(crate) fn next_open(&mut self) -> Option<(PathBuf, io::Result<File>)> {
-        self.next_met(place::meet_open)
+        self.next_permitted(workspace_files::open_walked)
     }
 
-    fn next_met<T>(&mut self, meet: impl Fn(&Context, &Path) -> Met<T>) -> Option<(PathBuf, T)> {
+    fn next_permitted<T>(&mut self, meet: impl Fn(&ToolContext, &Path) -> WalkedFile<T>) -> Option<(PathBuf, T)> {
         loop {
             let path = self.paths.next()?;
             match meet(self.cx, &path) {
-                Met::Granted(file) => return Some((path, file)),
-                Met::LeftOut => self.left_out += 1,
-                Met::Gone => {}
+                WalkedFile::Permitted(file) => return Some((path, file)),
+                WalkedFile::LeftOut => self.left_out += 1,
+                WalkedFile::Missing => {}
             }
         }
     }
 }
 
-impl Iterator for Walk<'_> {
-    type Item = Granted;
+impl Iterator for FileWalk<'_> {
+    type Item = PermittedPath;
 
-    fn next(&mut self) -> Option<Granted> {
-        self.next_met(place::meet).map(|(_, file)| file)
+    fn next(&mut self) -> Option<PermittedPath> {
+        self.next_permitted(workspace_files::check_walked).map(|(_, file)| file)
     }
 }
 
 /// Tells of the files under a folder, hidden ones too, in an order that stays: at most so many, and for so long.
 pub fn each_file(root: &Path, most: usize, time: Duration, each: impl FnMut(&Path)) {
-    let stop = Stop { token: CancellationToken::new(), deadline: Instant::now() + time };
+    let stop = SearchDeadline { token: CancellationToken::new(), deadline: Instant::now() + time };
     let mut each = each;
-    files(root, Hidden::Take, stop).take(most).for_each(|path| each(&path));
+    files(root, HiddenFiles::Take, stop).take(most).for_each(|path| each(&path));
 }
 
 /// The files under `root`, sorted by path; `root` itself when it is a file. What cannot be read is passed over, and so
 /// is a folder whose ignore file could do harm. Such a file in `root` or above it means that none is respected.
-fn files(root: &Path, hidden: Hidden, stop: Stop) -> impl Iterator<Item = PathBuf> + use<> {
+fn files(root: &Path, hidden: HiddenFiles, stop: SearchDeadline) -> impl Iterator<Item = PathBuf> + use<> {
     walker(root, hidden, |_entry| true)
         .take_while(move |_| !stop.is_due())
         .flatten()
@@ -106,16 +111,16 @@ fn files(root: &Path, hidden: Hidden, stop: Stop) -> impl Iterator<Item = PathBu
 
 /// What is in a workspace, at a place in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct WorkspaceEntry {
     /// Where it is.
     pub path: PathBuf,
     /// What it is.
-    pub kind: ListedKind,
+    pub kind: WorkspaceEntryKind,
 }
 
 /// What a place in a workspace holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ListedKind {
+pub enum WorkspaceEntryKind {
     /// A file.
     File,
     /// A symbolic link.
@@ -128,19 +133,19 @@ pub enum ListedKind {
 
 /// Everything in a workspace that its work is made of, hidden files too: all but folders, what ignore files name, what
 /// git and Bosun keep for themselves, and what lies at the places `apart`.
-pub fn list_workspace(root: &Path, apart: Vec<PathBuf>) -> impl Iterator<Item = Listed> + use<> {
+pub fn list_workspace(root: &Path, apart: Vec<PathBuf>) -> impl Iterator<Item = WorkspaceEntry> + use<> {
     let counts = move |entry: &DirEntry| entry.file_name() != ".bosun" && !apart.iter().any(|out| out == entry.path());
-    walker(root, Hidden::Take, counts).filter_map(|entry| match entry {
+    walker(root, HiddenFiles::Take, counts).filter_map(|entry| match entry {
         Ok(entry) => {
             let kind = match entry.file_type()? {
                 kind if kind.is_dir() => return None,
-                kind if kind.is_file() => ListedKind::File,
-                kind if kind.is_symlink() => ListedKind::Link,
-                _other => ListedKind::Other,
+                kind if kind.is_file() => WorkspaceEntryKind::File,
+                kind if kind.is_symlink() => WorkspaceEntryKind::Link,
+                _other => WorkspaceEntryKind::Other,
             };
-            Some(Listed { path: entry.into_path(), kind })
+            Some(WorkspaceEntry { path: entry.into_path(), kind })
         }
-        Err(error) => place_of(&error).map(|path| Listed { path, kind: ListedKind::Unreadable }),
+        Err(error) => place_of(&error).map(|path| WorkspaceEntry { path, kind: WorkspaceEntryKind::Unreadable }),
     })
 }
 
@@ -156,10 +161,14 @@ fn place_of(error: &ignore::Error) -> Option<PathBuf> {
 
 /// Goes through a folder, each part sorted by path, without a folder whose ignore file could do harm. Such a file in
 /// `root` or above it means that none is respected.
-fn walker(root: &Path, hidden: Hidden, counts: impl Fn(&DirEntry) -> bool + Send + Sync + 'static) -> ignore::Walk {
+fn walker(
+    root: &Path,
+    hidden: HiddenFiles,
+    counts: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
+) -> ignore::Walk {
     let has_rules = root.ancestors().all(has_sane_rules);
     WalkBuilder::new(root)
-        .hidden(hidden == Hidden::Skip)
+        .hidden(hidden == HiddenFiles::Skip)
         .git_ignore(has_rules)
         .ignore(has_rules)
         .parents(has_rules)
@@ -178,16 +187,16 @@ fn walker(root: &Path, hidden: Hidden, counts: impl Fn(&DirEntry) -> bool + Send
 }
 
 /// Most bytes of an ignore file.
-const RULES: u64 = 4 * 1024 * 1024;
+const MAX_IGNORE_BYTES: u64 = 4 * 1024 * 1024;
 /// Most braces in a line of one: the library reads nested ones by recursion, and a deep line would end the process.
-const BRACES: usize = 100;
+const MAX_BRACES: usize = 100;
 
 /// Whether the ignore files of a folder can be read without waiting for ever or running out of stack.
 fn has_sane_rules(folder: &Path) -> bool {
     [".gitignore", ".ignore"].iter().all(|name| {
         let path = folder.join(name);
         match fs::metadata(&path) {
-            Ok(found) if found.is_file() && found.len() <= RULES => {
+            Ok(found) if found.is_file() && found.len() <= MAX_IGNORE_BYTES => {
                 // What we may not read, the library does not read either.
                 fs::read(&path).map_or(true, |rules| is_flat(&rules))
             }
@@ -198,25 +207,25 @@ fn has_sane_rules(folder: &Path) -> bool {
 }
 
 fn is_flat(rules: &[u8]) -> bool {
-    rules.split(|&byte| byte == b'\n').all(|line| line.iter().filter(|&&byte| byte == b'{').count() <= BRACES)
+    rules.split(|&byte| byte == b'\n').all(|line| line.iter().filter(|&&byte| byte == b'{').count() <= MAX_BRACES)
 }
 
 /// A pattern for paths below a folder.
 #[derive(Debug)]
-pub(crate) struct Pattern {
+pub(crate) struct GlobPattern {
     matcher: GlobSet,
     /// Whether hidden files are gone through for it.
-    hidden: Hidden,
+    hidden: HiddenFiles,
 }
 
 /// Most bytes of a glob: the library reads nested braces by recursion.
 const LONGEST: usize = 1000;
 /// Most bytes of a refusal's quotations.
-const MESSAGE: usize = 300;
+const MAX_MESSAGE_BYTES: usize = 300;
 
-impl Pattern {
+impl GlobPattern {
     /// Reads a glob; without a `/` it matches names at any depth.
-    pub(crate) fn new(glob: &str) -> Result<Pattern, ToolError> {
+    pub(crate) fn new(glob: &str) -> Result<GlobPattern, ToolError> {
         let glob = glob.strip_prefix("./").unwrap_or(glob);
         if glob.len() > LONGEST {
             let text = format!("a glob of {} bytes is too long; at most {LONGEST} are taken", glob.len());
@@ -231,13 +240,13 @@ impl Pattern {
         // A set, although of one: building a single matcher panics where building a set fails.
         let built = built.and_then(|one| GlobSetBuilder::new().add(one).build());
         let matcher = built.map_err(|error| {
-            let why = clip_middle(&error.kind().to_string(), MESSAGE);
-            ToolError::Refused(format!("invalid glob `{}`: {why}", clip_middle(glob, MESSAGE)))
+            let why = clip_middle(&error.kind().to_string(), MAX_MESSAGE_BYTES);
+            ToolError::Refused(format!("invalid glob `{}`: {why}", clip_middle(glob, MAX_MESSAGE_BYTES)))
         })?;
         // A pattern that names a hidden file asks for it.
         let names_hidden = glob.split('/').any(|part| part.starts_with('.'));
-        let hidden = if names_hidden { Hidden::Take } else { Hidden::Skip };
-        Ok(Pattern { matcher, hidden })
+        let hidden = if names_hidden { HiddenFiles::Take } else { HiddenFiles::Skip };
+        Ok(GlobPattern { matcher, hidden })
     }
 
     /// Whether `path`, which is below `root` or is `root`, matches.
@@ -265,7 +274,7 @@ mod tests {
         ];
         for (glob, path, expected) in table {
             let root = Path::new("/w");
-            assert_eq!(Pattern::new(glob).unwrap().matches(root, &root.join(path)), expected, "{glob} {path}");
+            assert_eq!(GlobPattern::new(glob).unwrap().matches(root, &root.join(path)), expected, "{glob} {path}");
         }
     }
 
@@ -273,7 +282,7 @@ mod tests {
     fn bad_patterns_say_why() {
         for (glob, expected) in [("", "must be relative"), ("/etc/*", "must be relative"), ("a[", "invalid glob `a[`")]
         {
-            assert!(Pattern::new(glob).unwrap_err().to_string().contains(expected), "{glob}");
+            assert!(GlobPattern::new(glob).unwrap_err().to_string().contains(expected), "{glob}");
         }
     }
 }

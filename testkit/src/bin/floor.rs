@@ -7,7 +7,7 @@ use std::fs;
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 
-use net::{Client, Header, Patience, Post, Route, Secret};
+use net::{HttpClient, HttpTimeouts, NetworkRoute, PostRequest, RequestHeader, Secret};
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 
 /// What every worker uses.
 struct WorkerContext {
-    client: Client,
+    client: HttpClient,
     url: String,
     command: String,
     requests: Vec<Vec<u8>>,
@@ -54,7 +54,7 @@ async fn work(floor: Arc<WorkerContext>) {
 
 impl WorkerContext {
     fn new(url: &str, command: &str, child: &[String]) -> WorkerContext {
-        let client = Client::new(Route::default(), Patience::default());
+        let client = HttpClient::new(NetworkRoute::default(), HttpTimeouts::default());
         let requests = child.iter().map(|file| read(file)).collect();
         WorkerContext { client, url: format!("{url}/v1/messages"), command: command.into(), requests }
     }
@@ -62,11 +62,12 @@ impl WorkerContext {
     /// Asks the model and reads its answer to the end.
     async fn ask(&self, body: Vec<u8>) {
         let headers = vec![
-            Header::plain("content-type", "application/json"),
-            Header::plain("anthropic-version", "2023-06-01"),
-            Header::secret("x-api-key", Secret::new("sk-0123456789".to_owned())),
+            RequestHeader::plain("content-type", "application/json"),
+            RequestHeader::plain("anthropic-version", "2023-06-01"),
+            RequestHeader::secret("x-api-key", Secret::new("sk-0123456789".to_owned())),
         ];
-        let mut answer = self.client.post(Post { url: self.url.clone(), headers, body: body.into() }).await.unwrap();
+        let mut answer =
+            self.client.post(PostRequest { url: self.url.clone(), headers, body: body.into() }).await.unwrap();
         assert!(answer.is_success(), "{answer:?}");
         while answer.chunk().await.unwrap().is_some() {}
     }

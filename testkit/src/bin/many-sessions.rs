@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use host::{Home, SystemClock, TimeIds};
-use model::{Key, Model, Provider, Providers, Wire};
+use model::{Model, Provider, ProviderKey, Providers, WireFormat};
 use net::Secret;
 use policy::Policy;
-use protocol::{Budget, Delivery, Outcome};
-use runtime::{Session, Settings, Start};
-use store::NoProbe;
+use protocol::{Budget, MailDelivery, TaskOutcome};
+use runtime::{Session, SessionSettings, SessionStart};
+use store::NoWriterProbe;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,30 +30,30 @@ fn main() -> ExitCode {
 }
 
 /// One session from its prompt to its rest; panics unless it completes.
-async fn play(settings: Settings) {
-    let session = Session::open(settings, Start::New).await.unwrap();
-    session.send("go", Delivery::FollowUp).await.unwrap();
+async fn play(settings: SessionSettings) {
+    let session = Session::open(settings, SessionStart::New).await.unwrap();
+    session.send("go", MailDelivery::FollowUp).await.unwrap();
     let mut status = session.status();
     status.wait_for(|status| status.root_is_at_rest()).await.unwrap();
     let outcome = session.view().unwrap().last_outcome;
     session.leave().await.unwrap();
-    assert_eq!(outcome, Some(Outcome::Completed));
+    assert_eq!(outcome, Some(TaskOutcome::Completed));
 }
 
-fn settings(home: &Path, folder: &Path, url: &str) -> Settings {
-    Settings {
+fn settings(home: &Path, folder: &Path, url: &str) -> SessionSettings {
+    SessionSettings {
         home: Home::open(home.to_owned()).unwrap(),
         cwd: folder.to_owned(),
         roots: Vec::new(),
         model: model(url),
         model_spec: "test/test-model".into(),
-        models: Arc::new(runtime::OnlyOwn),
-        guard: runtime::CostGuard::default(),
+        models: Arc::new(runtime::SessionModelOnly),
+        cost_guard: runtime::CostGuard::default(),
         catalog: Arc::default(),
-        main: None,
-        guests: runtime::Guests::default(),
+        main_agent: None,
+        client_extensions: runtime::ClientExtensions::default(),
         id: None,
-        features: runtime::Features::default(),
+        features: runtime::SessionFeatures::default(),
         policy: Policy::default(),
         rules: Vec::new(),
         mode: None,
@@ -61,16 +61,16 @@ fn settings(home: &Path, folder: &Path, url: &str) -> Settings {
         ask_user: true,
         day_budget: None,
         ask_wait: Some(Duration::ZERO),
-        limits: kernel::Limits::default(),
-        watch: runtime::Watch::default(),
+        limits: kernel::SessionLimits::default(),
+        watchdog: runtime::WatchdogSettings::default(),
         list: protocol::ListName::Session,
         max_turns: None,
         budget: Budget::default(),
         timeout: None,
         effort: None,
         secrets: Arc::default(),
-        route: net::Route::default(),
-        tools: tools::Limits::default(),
+        route: net::NetworkRoute::default(),
+        tools: tools::ToolLimits::default(),
         spools: Arc::new(runtime::Spools::new(
             runtime::SpoolLimits { command: 1 << 20, session: 1 << 24, min_free: 0 },
             Arc::new(runtime::SystemDisk),
@@ -79,20 +79,20 @@ fn settings(home: &Path, folder: &Path, url: &str) -> Settings {
         env: Vec::new(),
         clock: Arc::new(SystemClock),
         ids: Arc::new(TimeIds),
-        probe: Arc::new(NoProbe),
+        probe: Arc::new(NoWriterProbe),
     }
 }
 
 fn model(url: &str) -> Arc<dyn Model> {
     let provider = Provider {
-        wire: Wire::Responses,
+        wire: WireFormat::Responses,
         base_url: url.to_owned(),
-        key: Key::Given(Secret::new("sk-0123456789")),
-        small: false,
-        at_once: None,
-        extra: model::Extra::default(),
+        key: ProviderKey::Present(Secret::new("sk-0123456789")),
+        is_small: false,
+        max_concurrent_requests: None,
+        extra: model::RequestExtras::default(),
         models: std::collections::BTreeMap::new(),
     };
-    let providers = Providers { places: [("test".into(), provider)].into(), ..Providers::default() };
+    let providers = Providers { by_name: [("test".into(), provider)].into(), ..Providers::default() };
     model::open("test/test-model", Path::new("/"), &providers).unwrap()
 }

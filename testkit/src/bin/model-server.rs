@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bosun_testkit::server::{Hint, PlanError, RequestRetention, ServerSetup, span};
-use model::Script;
+use model::ScriptModel;
 
 const USAGE: &str = "\
 usage: model-server --script FILE [FLAG VALUE]...
@@ -47,7 +47,7 @@ fn setup(arguments: &[String]) -> Result<ServerSetup, String> {
         return Err(format!("{flag} needs a value"));
     }
     let script = pairs.iter().find(|[flag, _]| flag == "--script").ok_or("--script is missing")?;
-    let script = Script::load(Path::new(&script[1])).map_err(|error| error.to_string())?;
+    let script = ScriptModel::load(Path::new(&script[1])).map_err(|error| error.to_string())?;
     // A process that answers benches for hours must not remember them.
     pairs.iter().try_fold(ServerSetup::new(script).keep(RequestRetention::Totals), |setup, [flag, value]| {
         apply(setup, flag, value)?.ok_or_else(|| format!("{flag} cannot be `{value}`"))

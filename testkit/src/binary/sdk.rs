@@ -9,14 +9,14 @@ use super::{BinaryFixture, BinaryInvocation};
 /// Where `cargo xtask test` says that the SDKs are.
 const VARIABLE: &str = "BOSUN_SDKS";
 
-/// A Python program, with the SDKs within its reach. It finds the doors by `CLAUDE_DOOR` and `COPILOT_DOOR`.
+/// A Python program, with the SDKs within its reach. It finds the adapters by `CLAUDE_ADAPTER` and `COPILOT_ADAPTER`.
 #[track_caller]
 pub fn python(stage: &BinaryFixture, program: &Path) -> BinaryInvocation {
     let python = installed("python/bin/python");
-    with_doors(stage, stage.invocation(&python).args([Path::new("-B"), program]))
+    with_adapters(stage, stage.invocation(&python).args([Path::new("-B"), program]))
 }
 
-/// A node program, with the SDKs within its reach. It finds the doors by `CLAUDE_DOOR` and `COPILOT_DOOR`.
+/// A node program, with the SDKs within its reach. It finds the adapters by `CLAUDE_ADAPTER` and `COPILOT_ADAPTER`.
 ///
 /// Node looks for packages beside the program, so it runs a copy of the program's whole folder.
 #[track_caller]
@@ -30,23 +30,25 @@ pub fn node(stage: &BinaryFixture, program: &Path) -> BinaryInvocation {
         fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
     }
     let program = copy.join(program.file_name().unwrap());
-    with_doors(stage, stage.invocation(&on_path("node")).args([program]))
+    with_adapters(stage, stage.invocation(&on_path("node")).args([program]))
 }
 
-/// The folder with the doors, as `bosun doors install` makes it.
+/// The folder with the adapters, as `bosun sdk install` makes it.
 #[track_caller]
-pub fn doors(stage: &BinaryFixture) -> PathBuf {
-    let doors = stage.base().join("doors");
-    if !doors.exists() {
-        stage.bosun(["doors", "install"]).args([&doors]).run().expect(0);
+pub fn adapters(stage: &BinaryFixture) -> PathBuf {
+    let adapters = stage.base().join("adapters");
+    if !adapters.exists() {
+        stage.bosun(["sdk", "install"]).args([&adapters]).run().expect(0);
     }
-    doors
+    adapters
 }
 
 #[track_caller]
-fn with_doors(stage: &BinaryFixture, invocation: BinaryInvocation) -> BinaryInvocation {
-    let doors = doors(stage);
-    invocation.env("CLAUDE_DOOR", doors.join("bosun-claude")).env("COPILOT_DOOR", doors.join("bosun-copilot"))
+fn with_adapters(stage: &BinaryFixture, invocation: BinaryInvocation) -> BinaryInvocation {
+    let adapters = adapters(stage);
+    invocation
+        .env("CLAUDE_ADAPTER", adapters.join("bosun-claude"))
+        .env("COPILOT_ADAPTER", adapters.join("bosun-copilot"))
 }
 
 #[track_caller]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Body, Delivery, Envelope, Event, MailId, Origin, TaskId};
+use protocol::{Envelope, Event, MailBody, MailDelivery, MailId, Principal, TaskId};
 
 /// How much mail a log has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn check_mail(log: &[Envelope]) -> MailCount {
         match &entry.event {
             Event::MailAdmitted { mail, from, delivery, body } => {
                 count.admitted += 1;
-                count.letters += usize::from(matches!(body, Body::Text { .. }));
+                count.letters += usize::from(matches!(body, MailBody::Text { .. }));
                 let known = open.insert(*mail, pair(*from, entry.task, *delivery));
                 assert!(known.is_none(), "event {seq}: {mail} came twice");
             }
@@ -62,7 +62,7 @@ pub fn check_mail(log: &[Envelope]) -> MailCount {
 /// Every message of a person in the log with its reader, in the order they were accepted.
 pub fn letters(log: &[Envelope]) -> Vec<(TaskId, String)> {
     let letter = |envelope: &Envelope| match &envelope.entry.event {
-        Event::MailAdmitted { from: Origin::User, body: Body::Text { text, .. }, .. } => {
+        Event::MailAdmitted { from: Principal::User, body: MailBody::Text { text, .. }, .. } => {
             Some((envelope.entry.task, text.clone()))
         }
         _other => None,
@@ -70,6 +70,6 @@ pub fn letters(log: &[Envelope]) -> Vec<(TaskId, String)> {
     log.iter().filter_map(letter).collect()
 }
 
-fn pair(from: Origin, to: TaskId, delivery: Delivery) -> Pair {
+fn pair(from: Principal, to: TaskId, delivery: MailDelivery) -> Pair {
     (format!("{from:?}"), to, format!("{delivery:?}"))
 }

@@ -3,7 +3,7 @@
 use std::{fs, future};
 
 use futures_util::{FutureExt, StreamExt, stream};
-use model::{Delta, Deltas, Model, ModelError, Wire};
+use model::{Delta, Deltas, Model, ModelError, WireFormat};
 use protocol::{ModelFault, StopReason, Usage};
 use tokio::net::tcp::OwnedWriteHalf;
 
@@ -18,7 +18,7 @@ use super::wire::{self, AnswerEncoder, AnswerEnd, AnswerForm, ParsedRequest};
 /// Answers one request to a model; an error means that the connection is to be closed.
 pub(super) async fn answer(
     shared: &ServerShared,
-    wire: Wire,
+    wire: WireFormat,
     request: &ReceivedRequest,
     to: &mut OwnedWriteHalf,
 ) -> Result<(), StreamHalt> {
@@ -53,7 +53,7 @@ impl Drop for RequestGuard<'_> {
 /// A request that is being answered.
 struct PendingRequest<'a> {
     shared: &'a ServerShared,
-    wire: Wire,
+    wire: WireFormat,
     arrival: RequestArrival,
 }
 

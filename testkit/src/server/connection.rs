@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::Wire;
+use model::WireFormat;
 use serde_json::json;
 use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedWriteHalf;
@@ -41,11 +41,11 @@ async fn route(shared: &ServerShared, request: &ReceivedRequest, to: &mut OwnedW
     Ok(page.send(to).await?)
 }
 
-fn wire(request: &ReceivedRequest) -> Option<Wire> {
+fn wire(request: &ReceivedRequest) -> Option<WireFormat> {
     match (request.method.as_str(), request.path.as_str()) {
-        ("POST", "/v1/messages") => Some(Wire::Anthropic),
-        ("POST", "/v1/responses") => Some(Wire::Responses),
-        ("POST", "/v1/chat/completions") => Some(Wire::Chat),
+        ("POST", "/v1/messages") => Some(WireFormat::Anthropic),
+        ("POST", "/v1/responses") => Some(WireFormat::Responses),
+        ("POST", "/v1/chat/completions") => Some(WireFormat::Chat),
         _ => None,
     }
 }

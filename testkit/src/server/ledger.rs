@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use model::Wire;
+use model::WireFormat;
 use protocol::Usage;
 use sha2::{Digest, Sha256};
 
@@ -17,7 +17,7 @@ pub struct RecordedRequest {
     /// Its number, from 1 over all wires.
     pub number: u64,
     /// The wire it came over.
-    pub wire: Wire,
+    pub wire: WireFormat,
     /// Its headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// Its body, byte for byte.
@@ -86,7 +86,7 @@ impl RequestLedger {
         }
     }
 
-    pub(super) fn arrive(&mut self, wire: Wire, request: &ReceivedRequest) -> RequestArrival {
+    pub(super) fn arrive(&mut self, wire: WireFormat, request: &ReceivedRequest) -> RequestArrival {
         let at = Instant::now();
         self.arrived += 1;
         self.present += 1;

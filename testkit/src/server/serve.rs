@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use model::Script;
+use model::ScriptModel;
 use protocol::Usage;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -39,7 +39,7 @@ impl ModelServer {
     /// A server that answers by the script in `text`, to be set up further.
     #[track_caller]
     pub fn script(text: &str) -> ServerSetup {
-        ServerSetup::new(Script::parse(text, "script.yaml").unwrap())
+        ServerSetup::new(ScriptModel::parse(text, "script.yaml").unwrap())
     }
 
     #[track_caller]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use model::Script;
+use model::ScriptModel;
 
 use super::{FaultPlan, Hint, ModelServer};
 
@@ -11,7 +11,7 @@ use super::{FaultPlan, Hint, ModelServer};
 #[derive(Debug)]
 #[must_use = "no server runs before `start`"]
 pub struct ServerSetup {
-    pub(super) script: Script,
+    pub(super) script: ScriptModel,
     pub(super) faults: FaultPlan,
     pub(super) rate: Option<(u32, Hint)>,
     pub(super) latency: Duration,
@@ -34,7 +34,7 @@ pub enum RequestRetention {
 
 impl ServerSetup {
     /// A server without faults that answers by this script.
-    pub fn new(script: Script) -> ServerSetup {
+    pub fn new(script: ScriptModel) -> ServerSetup {
         ServerSetup {
             script,
             faults: FaultPlan::none(),

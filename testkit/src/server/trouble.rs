@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use host::{Clock, SystemClock};
-use model::{ModelError, Wire};
-use protocol::{At, ModelFault};
+use model::{ModelError, WireFormat};
+use protocol::{ModelFault, Timestamp};
 use serde_json::{Value, json};
 
 use super::Hint;
@@ -22,7 +22,7 @@ pub(super) enum RequestRefusal {
     /// It was asked too often.
     Busy { message: String, retry_after: Option<Duration> },
     /// A quota is used up.
-    Quota { message: String, until: At },
+    Quota { message: String, until: Timestamp },
     /// Something else, by its status.
     Other { status: u16, message: String, retry_after: Option<Duration> },
     /// Something in between answers.
@@ -74,24 +74,24 @@ impl RequestRefusal {
     }
 
     /// The whole answer.
-    pub(super) fn page(&self, wire: Wire, number: u64) -> FullResponse {
+    pub(super) fn page(&self, wire: WireFormat, number: u64) -> FullResponse {
         if *self == RequestRefusal::Html {
             let body = b"<html><head><title>502 Bad Gateway</title></head><body>nothing here</body></html>".to_vec();
             return FullResponse { status: 502, headers: Vec::new(), kind: "text/html", body };
         }
         let mut body = self.body(wire);
-        if wire == Wire::Anthropic {
+        if wire == WireFormat::Anthropic {
             body["request_id"] = format!("req_{number}").into();
         }
         FullResponse { headers: self.headers(wire), ..FullResponse::json(self.status(), &body) }
     }
 
     /// The error as an event of a stream holds it.
-    pub(super) fn body(&self, wire: Wire) -> Value {
+    pub(super) fn body(&self, wire: WireFormat) -> Value {
         let message = self.message();
         match wire {
-            Wire::Anthropic => json!({ "type": "error", "error": { "type": self.kind(), "message": message } }),
-            Wire::Responses | Wire::Chat => {
+            WireFormat::Anthropic => json!({ "type": "error", "error": { "type": self.kind(), "message": message } }),
+            WireFormat::Responses | WireFormat::Chat => {
                 let mut error =
                     json!({ "message": message, "type": self.openai_kind(), "param": null, "code": self.code() });
                 if let RequestRefusal::Quota { until, .. } = self {
@@ -162,14 +162,14 @@ impl RequestRefusal {
         }
     }
 
-    fn headers(&self, wire: Wire) -> Vec<(&'static str, String)> {
+    fn headers(&self, wire: WireFormat) -> Vec<(&'static str, String)> {
         match self {
             RequestRefusal::Busy { retry_after: Some(after), .. }
             | RequestRefusal::Other { retry_after: Some(after), .. } => {
                 let whole = after.as_millis().div_ceil(1000).max(1);
                 vec![("retry-after", whole.to_string()), ("retry-after-ms", after.as_millis().to_string())]
             }
-            RequestRefusal::Quota { until, .. } if wire == Wire::Anthropic => vec![
+            RequestRefusal::Quota { until, .. } if wire == WireFormat::Anthropic => vec![
                 ("anthropic-ratelimit-unified-status", "rejected".into()),
                 ("anthropic-ratelimit-unified-reset", seconds(*until).to_string()),
             ],
@@ -185,6 +185,6 @@ impl RequestRefusal {
 }
 
 /// The first whole second at which a moment has come.
-fn seconds(at: At) -> u64 {
+fn seconds(at: Timestamp) -> u64 {
     at.0.div_ceil(1000)
 }

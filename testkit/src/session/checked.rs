@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
-use model::{Deltas, Facts, Message, Model, Request};
-use protocol::{Block, CallId};
+use model::{Deltas, Model, ModelFacts, ModelMessage, ModelRequest};
+use protocol::{CallId, ContentBlock};
 use tokio::sync::watch;
 
 /// Passes every request on to another model, after a look at it.
@@ -19,7 +19,7 @@ pub struct CheckedModel {
 
 #[derive(Debug, Default)]
 struct LastRequest {
-    requests: Vec<Request>,
+    requests: Vec<ModelRequest>,
     faults: Vec<String>,
     /// How many requests begin with less than the one before.
     compacted: usize,
@@ -39,7 +39,7 @@ impl CheckedModel {
     }
 
     /// Every request so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ModelRequest> {
         self.seen().requests.clone()
     }
 
@@ -67,15 +67,15 @@ impl Model for CheckedModel {
         self.model.name()
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         self.model.facts()
     }
 
-    fn learn(&self) -> BoxFuture<'_, ()> {
-        self.model.learn()
+    fn refresh_facts(&self) -> BoxFuture<'_, ()> {
+        self.model.refresh_facts()
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         let mut seen = self.seen();
         let number = seen.requests.len() + 1;
         let before = seen.requests.iter().rev().find(|before| before.path == request.path);
@@ -93,12 +93,12 @@ impl Model for CheckedModel {
 }
 
 /// Each message that calls is followed by one that answers exactly those calls, and by no other.
-fn answered(messages: &[Message]) -> Result<(), String> {
+fn answered(messages: &[ModelMessage]) -> Result<(), String> {
     let mut open: Vec<&CallId> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let given: Vec<&CallId> = match message {
-            Message::Answers { answers } => answers.iter().map(|(call, _)| call).collect(),
-            Message::User { .. } | Message::Assistant { .. } => Vec::new(),
+            ModelMessage::Answers { answers } => answers.iter().map(|(call, _)| call).collect(),
+            ModelMessage::User { .. } | ModelMessage::Assistant { .. } => Vec::new(),
         };
         if given != open {
             return Err(format!("message {index} answers {given:?}, and {open:?} are open"));
@@ -108,20 +108,20 @@ fn answered(messages: &[Message]) -> Result<(), String> {
     if open.is_empty() { Ok(()) } else { Err(format!("{open:?} have no answer")) }
 }
 
-fn calls(message: &Message) -> Vec<&CallId> {
+fn calls(message: &ModelMessage) -> Vec<&CallId> {
     let content = match message {
-        Message::Assistant { content } => content.as_slice(),
-        Message::User { .. } | Message::Answers { .. } => &[],
+        ModelMessage::Assistant { content } => content.as_slice(),
+        ModelMessage::User { .. } | ModelMessage::Answers { .. } => &[],
     };
     let calls = content.iter().filter_map(|block| match block {
-        Block::Call(call) => Some(&call.id),
-        Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        ContentBlock::Call(call) => Some(&call.id),
+        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
     });
     calls.collect()
 }
 
 /// The later request begins with everything in the earlier one, or with what a compaction left of it.
-fn change(before: &Request, now: &Request) -> Result<RequestChange, String> {
+fn change(before: &ModelRequest, now: &ModelRequest) -> Result<RequestChange, String> {
     // More tools may have been loaded meanwhile.
     if now.system != before.system || !now.tools.starts_with(&before.tools) {
         return Err("its instructions or tools are not those of the request before".into());
@@ -139,10 +139,10 @@ fn change(before: &Request, now: &Request) -> Result<RequestChange, String> {
 }
 
 /// Whether nothing but the words of answers differs.
-fn is_without_output(before: &[Message], now: &[Message]) -> bool {
-    let is_same = |(before, now): (&Message, &Message)| match (before, now) {
-        (Message::Answers { answers: before }, Message::Answers { answers: now }) => {
-            let outline = |(id, answer): &(CallId, protocol::Answer)| (id.clone(), answer.status);
+fn is_without_output(before: &[ModelMessage], now: &[ModelMessage]) -> bool {
+    let is_same = |(before, now): (&ModelMessage, &ModelMessage)| match (before, now) {
+        (ModelMessage::Answers { answers: before }, ModelMessage::Answers { answers: now }) => {
+            let outline = |(id, answer): &(CallId, protocol::ToolResult)| (id.clone(), answer.status);
             before.iter().map(outline).eq(now.iter().map(outline))
         }
         (before, now) => before == now,
@@ -151,31 +151,34 @@ fn is_without_output(before: &[Message], now: &[Message]) -> bool {
 }
 
 /// Whether one message of the user stands for the first ones, and the last turn is as it was.
-fn is_digested(before: &[Message], now: &[Message]) -> bool {
-    let Some((Message::User { .. }, kept)) = now.split_first() else { return false };
-    let has_turn = kept.iter().any(|message| matches!(message, Message::Assistant { .. }));
+fn is_digested(before: &[ModelMessage], now: &[ModelMessage]) -> bool {
+    let Some((ModelMessage::User { .. }, kept)) = now.split_first() else { return false };
+    let has_turn = kept.iter().any(|message| matches!(message, ModelMessage::Assistant { .. }));
     has_turn && (1..=before.len()).any(|cut| kept.starts_with(&before[cut..]))
 }
 
 #[cfg(test)]
 mod tests {
-    use protocol::{Answer, AnswerStatus, Call};
+    use protocol::{ToolCallRequest, ToolResult, ToolResultStatus};
 
     use super::*;
 
-    fn says(ids: &[&str]) -> Message {
-        let call = |id: &&str| Block::Call(Call { id: CallId((*id).into()), tool: "t".into(), input: "{}".into() });
-        Message::Assistant { content: ids.iter().map(call).collect() }
+    fn says(ids: &[&str]) -> ModelMessage {
+        let call = |id: &&str| {
+            ContentBlock::Call(ToolCallRequest { id: CallId((*id).into()), tool: "t".into(), input: "{}".into() })
+        };
+        ModelMessage::Assistant { content: ids.iter().map(call).collect() }
     }
 
-    fn answers(ids: &[&str]) -> Message {
-        let answer = |id: &&str| (CallId((*id).into()), Answer { status: AnswerStatus::Done, text: String::new() });
-        Message::Answers { answers: ids.iter().map(answer).collect() }
+    fn answers(ids: &[&str]) -> ModelMessage {
+        let answer =
+            |id: &&str| (CallId((*id).into()), ToolResult { status: ToolResultStatus::Done, text: String::new() });
+        ModelMessage::Answers { answers: ids.iter().map(answer).collect() }
     }
 
     #[test]
     fn every_call_has_one_answer_right_after_it() {
-        let user = || Message::user("x");
+        let user = || ModelMessage::user("x");
         assert_eq!(answered(&[user(), says(&["a", "b"]), answers(&["a", "b"]), says(&[]), user()]), Ok(()));
         let wrong = [
             vec![user(), says(&["a"])],
@@ -191,14 +194,14 @@ mod tests {
 
     #[test]
     fn a_compaction_is_told_from_a_history_that_changed() {
-        let user = || Message::user("x");
+        let user = || ModelMessage::user("x");
         let before = [user(), says(&["a"]), answers(&["a"]), says(&["b"]), answers(&["b"])];
-        assert!(is_digested(&before, &[Message::user("digest"), says(&["b"]), answers(&["b"]), user()]));
-        assert!(is_digested(&before, &[Message::user("digest"), says(&["c"]), answers(&["c"])]));
-        assert!(!is_digested(&before, &[Message::user("digest"), user()]));
+        assert!(is_digested(&before, &[ModelMessage::user("digest"), says(&["b"]), answers(&["b"]), user()]));
+        assert!(is_digested(&before, &[ModelMessage::user("digest"), says(&["c"]), answers(&["c"])]));
+        assert!(!is_digested(&before, &[ModelMessage::user("digest"), user()]));
         assert!(!is_digested(&before, &[says(&["b"]), answers(&["b"])]));
         let mut without = before.clone();
-        let Message::Answers { answers } = &mut without[2] else { panic!() };
+        let ModelMessage::Answers { answers } = &mut without[2] else { panic!() };
         answers[0].1.text = "left out".into();
         assert!(is_without_output(&before, &without));
         assert!(!is_without_output(&before, &without[..4]));

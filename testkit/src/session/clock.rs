@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use host::Clock;
-use protocol::At;
+use protocol::Timestamp;
 
 /// Tells the same moment until it is moved, forwards or backwards.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct FakeClock(AtomicU64);
 
 impl FakeClock {
     /// The moment it starts at.
-    pub const START: At = At(1_800_000_000_000);
+    pub const START: Timestamp = Timestamp(1_800_000_000_000);
 
     /// Jumps forwards.
     pub fn advance(&self, by: Duration) {
@@ -33,7 +33,7 @@ impl Default for FakeClock {
 }
 
 impl Clock for FakeClock {
-    fn now(&self) -> At {
-        At(self.0.load(Ordering::SeqCst))
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
     }
 }

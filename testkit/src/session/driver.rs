@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::api::{Command, CommandFate, Method, TaskView};
-use protocol::{CancelBy, Delivery, Envelope, Event, SessionId};
-use runtime::{Aids, Fleet, FleetOrder, FleetOutcome, Live, Rejected, Session, Status, Subscription};
+use protocol::api::{CommandOutcome, Method, SessionCommand, TaskView};
+use protocol::{CancelBy, Envelope, Event, MailDelivery, SessionId};
+use runtime::{
+    BusMessage, FleetHandle, FleetOutcome, FleetRequest, FleetServices, InputRejection, Session, SessionStatus,
+    Subscription,
+};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -22,7 +25,7 @@ pub struct SessionDriver {
     session: Session,
     model: Arc<CheckedModel>,
     events: Subscription,
-    status: watch::Receiver<Status>,
+    status: watch::Receiver<SessionStatus>,
     seen: Vec<Envelope>,
 }
 
@@ -54,13 +57,13 @@ impl SessionDriver {
     }
 
     /// Sends the root a message that it takes.
-    pub async fn send(&self, text: &str, delivery: Delivery) {
+    pub async fn send(&self, text: &str, delivery: MailDelivery) {
         self.session.send(text, delivery).await.unwrap();
     }
 
     /// Gives a command as another process of the user would, and says what became of it.
-    pub async fn command(&self, command: &Command) -> CommandFate {
-        let (client, _notifications) = self.session.link().await.unwrap();
+    pub async fn command(&self, command: &SessionCommand) -> CommandOutcome {
+        let (client, _notifications) = self.session.connect().await.unwrap();
         client.call(Method::SessionCommand, command).await.unwrap()
     }
 
@@ -70,20 +73,20 @@ impl SessionDriver {
     }
 
     /// Begins a fleet that begins.
-    pub async fn fleet(&mut self, order: FleetOrder) -> Fleet {
-        let aids = Aids::merged_by(&self.session);
+    pub async fn fleet(&mut self, order: FleetRequest) -> FleetHandle {
+        let aids = FleetServices::merged_by(&self.session);
         self.session.start_fleet(order, aids).await.unwrap()
     }
 
     /// Goes on with the session's fleet.
-    pub async fn resume_fleet(&mut self) -> Fleet {
-        let aids = Aids::merged_by(&self.session);
+    pub async fn resume_fleet(&mut self) -> FleetHandle {
+        let aids = FleetServices::merged_by(&self.session);
         self.session.resume_fleet(aids).await.unwrap()
     }
 
     /// Waits for a fleet's end.
-    pub async fn fleet_ended(&self, fleet: &mut Fleet) -> FleetOutcome {
-        timeout(DEADLINE, fleet.ended()).await.unwrap_or_else(|_late| self.give_up("the end of the fleet"))
+    pub async fn fleet_ended(&self, fleet: &mut FleetHandle) -> FleetOutcome {
+        timeout(DEADLINE, fleet.wait()).await.unwrap_or_else(|_late| self.give_up("the end of the fleet"))
     }
 
     /// The session itself, to change it.
@@ -97,7 +100,7 @@ impl SessionDriver {
     }
 
     /// Stops every task.
-    pub async fn stop(&self) -> Result<(), Rejected> {
+    pub async fn stop(&self) -> Result<(), InputRejection> {
         self.session.stop(CancelBy::User).await
     }
 
@@ -111,7 +114,7 @@ impl SessionDriver {
         loop {
             let Ok(live) = timeout(DEADLINE, self.events.next()).await else { self.give_up(what) };
             let Some(live) = live.unwrap() else { self.give_up(what) };
-            let Live::Event(envelope) = live else { continue };
+            let BusMessage::Event(envelope) = live else { continue };
             self.seen.push((*envelope).clone());
             if wanted(&envelope.entry.event) {
                 return Arc::unwrap_or_clone(envelope);
@@ -126,7 +129,7 @@ impl SessionDriver {
     }
 
     /// Waits until the session's state is as `wanted`.
-    pub async fn until_status(&mut self, what: &str, wanted: impl Fn(&Status) -> bool) -> Status {
+    pub async fn until_status(&mut self, what: &str, wanted: impl Fn(&SessionStatus) -> bool) -> SessionStatus {
         let reached = timeout(DEADLINE, self.status.wait_for(|status| wanted(status))).await;
         let reached = reached.ok().and_then(Result::ok).map(|status| status.clone());
         reached.unwrap_or_else(|| self.give_up(what))
@@ -134,7 +137,7 @@ impl SessionDriver {
 
     /// Waits until nothing is left to do.
     pub async fn rest(&mut self) {
-        let over = |status: &Status| {
+        let over = |status: &SessionStatus| {
             let rests = status.root_is_at_rest() && status.background == 0 && !status.continuation_due;
             status.paused.is_some() || rests
         };

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use host::{Clock, Home, Ids, ProcessIdentity};
 use model::Model;
-use policy::{Policy, Rule, Source};
+use policy::{Policy, Rule, RuleSource};
 use protocol::{AgentSpec, Budget, PermissionMode, RuleText, SessionId};
-use runtime::{Guests, OpenError, Session, Settings, Start};
-use store::{Probe, copy_session};
+use runtime::{ClientExtensions, Session, SessionOpenError, SessionSettings, SessionStart};
+use store::{WriterProbe, copy_session};
 use tempfile::TempDir;
 
 use super::scenario::Folders;
@@ -73,28 +73,35 @@ impl SessionFixture {
     }
 
     /// Opens a session that must open.
-    pub async fn open(&self, start: Start) -> SessionDriver {
+    pub async fn open(&self, start: SessionStart) -> SessionDriver {
         self.try_open(start).await.unwrap_or_else(|error| panic!("{start:?}: {error}"))
     }
 
     /// Opens a session.
-    pub async fn try_open(&self, start: Start) -> Result<SessionDriver, OpenError> {
+    pub async fn try_open(&self, start: SessionStart) -> Result<SessionDriver, SessionOpenError> {
         let model = match start {
-            Start::Resume(id) => self.model(id),
-            Start::New | Start::Fork(_) => self.fresh_model(),
+            SessionStart::Resume(id) => self.model(id),
+            SessionStart::New | SessionStart::Fork(_) => self.fresh_model(),
         };
         let session = Session::open(self.settings(&model), start).await?;
         self.0.models.lock().unwrap().insert(session.id(), Arc::clone(&model));
         Ok(SessionDriver::new(self.clone(), session, model))
     }
 
-    /// Opens a session as a door does: under this id, and with what its client brings along.
-    pub async fn lodge(&self, start: Start, id: Option<SessionId>, guests: Guests) -> Result<Session, OpenError> {
+    /// Opens a session as an adapter does: under this id, and with what its client brings along.
+    pub async fn lodge(
+        &self,
+        start: SessionStart,
+        id: Option<SessionId>,
+        extensions: ClientExtensions,
+    ) -> Result<Session, SessionOpenError> {
         let model = match start {
-            Start::Resume(id) => self.model(id),
-            Start::New | Start::Fork(_) => self.fresh_model(),
+            SessionStart::Resume(id) => self.model(id),
+            SessionStart::New | SessionStart::Fork(_) => self.fresh_model(),
         };
-        let session = Session::open(Settings { id, guests, ..self.settings(&model) }, start).await?;
+        let session =
+            Session::open(SessionSettings { id, client_extensions: extensions, ..self.settings(&model) }, start)
+                .await?;
         self.0.models.lock().unwrap().insert(session.id(), model);
         Ok(session)
     }
@@ -175,9 +182,9 @@ impl SessionFixture {
         Arc::new(CheckedModel::new(Arc::clone(&self.0.scenario.model)))
     }
 
-    fn settings(&self, model: &Arc<CheckedModel>) -> Settings {
+    fn settings(&self, model: &Arc<CheckedModel>) -> SessionSettings {
         let FixtureParts { cwd, home, clock, ids, probe, scenario, budget, mode, ask_wait, main, .. } = &*self.0;
-        Settings {
+        SessionSettings {
             home: home.clone(),
             cwd: cwd.clone(),
             roots: match scenario.reach {
@@ -187,10 +194,10 @@ impl SessionFixture {
             model_spec: model.name().to_owned(),
             model: Arc::clone(model) as Arc<dyn Model>,
             models: Arc::clone(&scenario.models),
-            guard: scenario.guard,
+            cost_guard: scenario.guard,
             catalog: scenario.catalog.clone(),
-            main: main.lock().unwrap().clone(),
-            guests: scenario.guests.clone(),
+            main_agent: main.lock().unwrap().clone(),
+            client_extensions: scenario.extensions.clone(),
             id: scenario.id,
             features: scenario.features,
             policy: policy(scenario, *mode.lock().unwrap(), cwd, home),
@@ -200,7 +207,7 @@ impl SessionFixture {
             ask_user: scenario.ask_user,
             ask_wait: *ask_wait.lock().unwrap(),
             limits: scenario.limits.clone(),
-            watch: scenario.watch.clone(),
+            watchdog: scenario.watch.clone(),
             list: scenario.list.clone(),
             max_turns: scenario.max_turns,
             budget: *budget.lock().unwrap(),
@@ -208,14 +215,14 @@ impl SessionFixture {
             timeout: scenario.timeout,
             effort: None,
             secrets: scenario.secrets.clone(),
-            route: net::Route::default(),
+            route: net::NetworkRoute::default(),
             tools: scenario.tools,
             spools: Arc::new(runtime::Spools::new(scenario.spools, Arc::clone(&scenario.disk))),
             guardian: scenario.guardian.clone().unwrap_or_else(guardian),
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()), ("HOME".into(), cwd.into())],
             clock: Arc::clone(clock) as Arc<dyn Clock>,
             ids: Arc::clone(ids) as Arc<dyn Ids>,
-            probe: Arc::clone(probe) as Arc<dyn Probe>,
+            probe: Arc::clone(probe) as Arc<dyn WriterProbe>,
         }
     }
 }
@@ -225,7 +232,7 @@ const CONTROLS: [&str; 6] =
     [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".github/hooks"];
 
 fn policy(scenario: &Scenario, mode: PermissionMode, cwd: &Path, home: &Home) -> Policy {
-    let rule = |text: &RuleText| Rule::parse(text.effect, &text.rule, Source::Flag).unwrap();
+    let rule = |text: &RuleText| Rule::parse(text.effect, &text.rule, RuleSource::Flag).unwrap();
     let rules = scenario.rules.iter().map(rule).collect();
     let controls = CONTROLS.iter().map(|name| cwd.join(name)).chain([home.root().to_owned()]).collect();
     Policy { mode, rules, top: cwd.to_owned(), controls, ..Policy::default() }
@@ -233,5 +240,5 @@ fn policy(scenario: &Scenario, mode: PermissionMode, cwd: &Path, home: &Home) ->
 
 /// Whether a process still holds the session.
 pub(super) fn held(home: &Home, id: SessionId) -> Option<ProcessIdentity> {
-    store::Reader::open(home, id).and_then(|reader| reader.lease()).unwrap().map(|(_, owner)| owner)
+    store::SessionReader::open(home, id).and_then(|reader| reader.lease()).unwrap().map(|(_, owner)| owner)
 }

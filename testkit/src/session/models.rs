@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::Model;
-use protocol::Taste;
-use runtime::Models;
+use protocol::ModelPreference;
+use runtime::ModelResolver;
 
 /// The models that are there besides the session's own.
 #[derive(Debug, Default)]
@@ -51,13 +51,13 @@ impl TestModels {
     }
 }
 
-impl Models for TestModels {
+impl ModelResolver for TestModels {
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
         let found = self.models.iter().find(|model| model.name() == spec);
         found.cloned().ok_or_else(|| format!("no provider has `{spec}`"))
     }
 
-    fn in_full(&self, spec: &str) -> String {
+    fn full_name(&self, spec: &str) -> String {
         let meant = self.aliases.iter().find(|(alias, _)| alias == spec);
         meant.map_or_else(|| spec.to_owned(), |(_, name)| name.clone())
     }
@@ -70,11 +70,11 @@ impl Models for TestModels {
         self.models.iter().map(|model| model.name().to_owned()).collect()
     }
 
-    fn liked(&self, taste: Taste) -> Option<String> {
+    fn preferred(&self, taste: ModelPreference) -> Option<String> {
         match taste {
-            Taste::Same => None,
-            Taste::Small => self.small.clone(),
-            Taste::Other => self.other.clone(),
+            ModelPreference::Same => None,
+            ModelPreference::Small => self.small.clone(),
+            ModelPreference::Other => self.other.clone(),
         }
     }
 }

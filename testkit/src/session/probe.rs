@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use store::{Point, Probe};
+use store::{WriterPoint, WriterProbe};
 use tokio::sync::watch;
 
 /// A held commit goes on after this long, so that a test that failed can end.
@@ -80,9 +80,9 @@ impl FailingProbe {
     }
 }
 
-impl Probe for FailingProbe {
-    fn at(&self, point: Point) -> Result<(), io::Error> {
-        let Point::BeforeCommit { .. } = point else { return Ok(()) };
+impl WriterProbe for FailingProbe {
+    fn at(&self, point: WriterPoint) -> Result<(), io::Error> {
+        let WriterPoint::BeforeCommit { .. } = point else { return Ok(()) };
         let mut order = self.wait_if_held();
         let (fails, next) = match *order {
             CommitFate::FailAfter(0) => (true, CommitFate::Pass),
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn commits(probe: &FailingProbe, count: usize) -> Vec<bool> {
-        (0..count).map(|_| probe.at(Point::BeforeCommit { last_seq: 1 }).is_ok()).collect()
+        (0..count).map(|_| probe.at(WriterPoint::BeforeCommit { last_seq: 1 }).is_ok()).collect()
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         let probe = FailingProbe::default();
         probe.fail();
         assert_eq!(commits(&probe, 2), [false, false]);
-        assert!(probe.at(Point::AfterCommit { last_seq: 1 }).is_ok());
+        assert!(probe.at(WriterPoint::AfterCommit { last_seq: 1 }).is_ok());
         probe.heal();
         assert_eq!(commits(&probe, 1), [true]);
     }

@@ -1,8 +1,8 @@
 //! A session that was played, to look at.
 
 use protocol::api::TaskView;
-use protocol::{Envelope, Event, Outcome, SessionId};
-use store::Reader;
+use protocol::{Envelope, Event, SessionId, TaskOutcome};
+use store::SessionReader;
 
 use super::{SessionFixture, transcript};
 
@@ -17,11 +17,11 @@ pub struct PlayedSession {
 
 impl PlayedSession {
     pub(super) fn read(stage: SessionFixture, id: SessionId) -> PlayedSession {
-        let reader = Reader::open(stage.home(), id).unwrap();
+        let reader = SessionReader::open(stage.home(), id).unwrap();
         let events = reader.events_after(0, usize::MAX).unwrap();
         let compacted = |envelope: &&Envelope| matches!(envelope.entry.event, Event::Compacted(_));
         stage.model(id).verify(events.iter().filter(compacted).count());
-        let tasks = reader.tasks(&protocol::api::TasksParams::every()).unwrap().tasks;
+        let tasks = reader.tasks(&protocol::api::TasksParams::all_tasks()).unwrap().tasks;
         PlayedSession { stage, id, events, tasks }
     }
 
@@ -41,7 +41,7 @@ impl PlayedSession {
     }
 
     /// How the root's last activation ended.
-    pub fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&TaskOutcome> {
         self.tasks.first().and_then(|root| root.last_outcome.as_ref())
     }
 

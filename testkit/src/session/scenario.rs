@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Model, Script};
+use model::{Model, ScriptModel};
 use net::Secret;
 use protocol::{
-    AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, PlanAction, RuleEffect, RuleText, SessionId,
-    SessionMode, SkillSpec, SlashSpec, Spawns,
+    AgentSpec, Budget, HookSpec, ListName, MailDelivery, PermissionMode, PlanAction, RuleEffect, RuleText, SessionId,
+    SessionMode, SkillSpec, SlashSpec, SpawnPolicy,
 };
-use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
+use runtime::{Catalog, CostGuard, Disk, ModelResolver, SessionFeatures, SessionModelOnly, SessionStart, SpoolLimits};
 
 use super::{PlayedSession, SessionFixture};
 
@@ -29,14 +29,14 @@ pub fn scenario() -> Scenario {
         files: Vec::new(),
         mode: PermissionMode::Default,
         rules: Vec::new(),
-        catalog: Arc::new(crew()),
+        catalog: Arc::new(subagents()),
         main: None,
         id: None,
-        models: Arc::new(OnlyOwn),
+        models: Arc::new(SessionModelOnly),
         guard: CostGuard::default(),
-        features: Features::default(),
-        limits: kernel::Limits::default(),
-        watch: runtime::Watch::default(),
+        features: SessionFeatures::default(),
+        limits: kernel::SessionLimits::default(),
+        watch: runtime::WatchdogSettings::default(),
         session_mode: None,
         plan_exit: PlanAction::ExitOnly,
         ask_user: true,
@@ -47,12 +47,12 @@ pub fn scenario() -> Scenario {
         day_budget: None,
         timeout: None,
         secrets: Arc::default(),
-        tools: tools::Limits::default(),
+        tools: tools::ToolLimits::default(),
         spools: SpoolLimits { command: 1 << 20, session: 1 << 30, min_free: 0 },
         disk: Arc::new(runtime::SystemDisk),
         guardian: None,
         reach: Folders::Own,
-        guests: runtime::Guests::default(),
+        extensions: runtime::ClientExtensions::default(),
         prompt: None,
     }
 }
@@ -76,11 +76,11 @@ pub struct Scenario {
     pub(super) catalog: Arc<Catalog>,
     pub(super) main: Option<AgentSpec>,
     pub(super) id: Option<SessionId>,
-    pub(super) models: Arc<dyn Models>,
+    pub(super) models: Arc<dyn ModelResolver>,
     pub(super) guard: CostGuard,
-    pub(super) features: Features,
-    pub(super) limits: kernel::Limits,
-    pub(super) watch: runtime::Watch,
+    pub(super) features: SessionFeatures,
+    pub(super) limits: kernel::SessionLimits,
+    pub(super) watch: runtime::WatchdogSettings,
     pub(super) session_mode: Option<SessionMode>,
     pub(super) plan_exit: PlanAction,
     pub(super) ask_user: bool,
@@ -91,12 +91,12 @@ pub struct Scenario {
     pub(super) day_budget: Option<u64>,
     pub(super) timeout: Option<Duration>,
     pub(super) secrets: Arc<[Secret]>,
-    pub(super) tools: tools::Limits,
+    pub(super) tools: tools::ToolLimits,
     pub(super) spools: SpoolLimits,
     pub(super) disk: Arc<dyn Disk>,
     pub(super) guardian: Option<PathBuf>,
     pub(super) reach: Folders,
-    pub(super) guests: runtime::Guests,
+    pub(super) extensions: runtime::ClientExtensions,
     prompt: Option<String>,
 }
 
@@ -115,14 +115,14 @@ impl Scenario {
 
     /// A program brings this along.
     #[must_use]
-    pub fn guests(self, guests: runtime::Guests) -> Scenario {
-        Scenario { guests, ..self }
+    pub fn extensions(self, extensions: runtime::ClientExtensions) -> Scenario {
+        Scenario { extensions, ..self }
     }
 
     /// A program brings these tools along.
     #[must_use]
     pub fn guest_tools(self, tools: Vec<Arc<dyn tools::Tool>>) -> Scenario {
-        self.guests(runtime::Guests { tools, ..runtime::Guests::default() })
+        self.extensions(runtime::ClientExtensions { tools, ..runtime::ClientExtensions::default() })
     }
 
     /// The working folder has this file.
@@ -180,7 +180,7 @@ impl Scenario {
     /// There is this slash command too.
     #[must_use]
     pub fn slash(mut self, slash: SlashSpec) -> Scenario {
-        Arc::make_mut(&mut self.catalog).slashes.push(slash);
+        Arc::make_mut(&mut self.catalog).slash_commands.push(slash);
         self
     }
 
@@ -198,7 +198,7 @@ impl Scenario {
 
     /// Agents may be run with these models too.
     #[must_use]
-    pub fn models(self, models: Arc<dyn Models>) -> Scenario {
+    pub fn models(self, models: Arc<dyn ModelResolver>) -> Scenario {
         Scenario { models, ..self }
     }
 
@@ -208,7 +208,7 @@ impl Scenario {
         Scenario { day_budget: Some(micros), ..self }
     }
 
-    /// What becomes of agents whose model is much dearer.
+    /// What becomes of agents whose model is much more expensive.
     #[must_use]
     pub fn guard(self, guard: CostGuard) -> Scenario {
         Scenario { guard, ..self }
@@ -216,7 +216,7 @@ impl Scenario {
 
     /// This is switched on.
     #[must_use]
-    pub fn features(self, features: Features) -> Scenario {
+    pub fn features(self, features: SessionFeatures) -> Scenario {
         Scenario { features, ..self }
     }
 
@@ -229,13 +229,13 @@ impl Scenario {
 
     /// There may be this many agents.
     #[must_use]
-    pub fn limits(self, limits: kernel::Limits) -> Scenario {
+    pub fn limits(self, limits: kernel::SessionLimits) -> Scenario {
         Scenario { limits, ..self }
     }
 
     /// What runs is watched over like this.
     #[must_use]
-    pub fn watch(self, watch: runtime::Watch) -> Scenario {
+    pub fn watch(self, watch: runtime::WatchdogSettings) -> Scenario {
         Scenario { watch, ..self }
     }
 
@@ -283,7 +283,7 @@ impl Scenario {
 
     /// A call gives and takes this much.
     #[must_use]
-    pub fn tools(self, limits: tools::Limits) -> Scenario {
+    pub fn tools(self, limits: tools::ToolLimits) -> Scenario {
         Scenario { tools: limits, ..self }
     }
 
@@ -325,9 +325,9 @@ impl Scenario {
     /// Plays the scenario until the session is at rest, and leaves it.
     pub async fn run(self) -> PlayedSession {
         let prompt = self.prompt.clone();
-        let mut driver = self.ready().open(Start::New).await;
+        let mut driver = self.ready().open(SessionStart::New).await;
         if let Some(prompt) = prompt {
-            driver.send(&prompt, Delivery::FollowUp).await;
+            driver.send(&prompt, MailDelivery::FollowUp).await;
         }
         driver.rest().await;
         driver.leave().await
@@ -335,7 +335,7 @@ impl Scenario {
 }
 
 /// A worker that may start others, and a reader that may not.
-fn crew() -> Catalog {
+fn subagents() -> Catalog {
     let agent = |name: &str, description: &str| AgentSpec {
         name: name.into(),
         description: description.into(),
@@ -343,13 +343,13 @@ fn crew() -> Catalog {
         user_invocable: true,
         ..AgentSpec::default()
     };
-    let worker = AgentSpec { spawns: Spawns::Anybody, ..agent("worker", "does anything") };
+    let worker = AgentSpec { spawns: SpawnPolicy::Anybody, ..agent("worker", "does anything") };
     let tools = ["view", "grep", "glob"].map(String::from).to_vec();
     let reader = AgentSpec { tools: Some(tools), ..agent("reader", "looks only") };
     Catalog { agents: vec![worker, reader], ..Catalog::default() }
 }
 
 fn script(yaml: &str) -> Arc<dyn Model> {
-    let script = Script::parse(yaml, "test.yaml").unwrap_or_else(|error| panic!("{error}"));
+    let script = ScriptModel::parse(yaml, "test.yaml").unwrap_or_else(|error| panic!("{error}"));
     Arc::new(script)
 }

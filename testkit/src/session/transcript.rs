@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
 use protocol::{
-    Answer, Block, Body, Call, CallId, Compaction, Envelope, Event, ModelFault, Origin, Outcome, Subject, TaskId,
-    TaskSpec, Terms, clip_middle,
+    AskSubject, CallId, Compaction, ContentBlock, Envelope, Event, MailBody, ModelFault, Principal, SessionConfig,
+    TaskId, TaskOutcome, TaskSpec, ToolCallRequest, ToolResult, clip_middle,
 };
 
 /// Most bytes shown of one text.
@@ -34,7 +34,7 @@ struct TranscriptPage {
     task: TaskId,
     lines: String,
     /// The calls of the latest answer, in its order.
-    calls: Vec<(CallId, Option<Answer>)>,
+    calls: Vec<(CallId, Option<ToolResult>)>,
 }
 
 type TranscriptNames = BTreeMap<TaskId, String>;
@@ -43,32 +43,34 @@ impl TranscriptPage {
     fn read(&mut self, event: &Event, names: &TranscriptNames) {
         match event {
             Event::SessionOpened(terms) => self.terms("opened", terms),
-            Event::SessionAdopted { fence, terms } => self.terms(&format!("adopted, {fence},"), terms),
+            Event::SessionAdopted { fence, config: terms } => self.terms(&format!("adopted, {fence},"), terms),
             Event::SessionForked { .. } => self.add("forked"),
             Event::AdmissionClosed => self.add("takes no new tasks"),
             Event::AdmissionOpened => self.add("takes new tasks again"),
             Event::TaskCreated(spec) => self.created(spec, names),
             Event::TaskPromoted => self.add("promoted"),
             Event::TaskParked { until_at: Some(until), .. } => self.add(format_args!("parked until {until}")),
-            Event::TaskParked { until_at: None, why } => self.add(format_args!("parked: waits for {}", why.words())),
+            Event::TaskParked { until_at: None, why } => self.add(format_args!("parked: waits for {}", why.describe())),
             Event::TaskInterrupted => self.add("interrupted"),
             Event::TaskRequeued => self.add("queued"),
             Event::SlotRegained => self.add("has its slot again"),
             Event::CancelRequested { by, how, .. } => self.add(format_args!("asked to stop by {by:?}: {how:?}")),
             Event::AgentDefined { spec, .. } => self.add(format_args!("uses the agent {}", spec.name)),
             Event::AgentSelected { agent, .. } => self.add(format_args!("goes on as {agent}")),
-            Event::ErrandChanged { errand } => self.add(format_args!("errand {}: {:?}", errand.id, errand.state)),
-            Event::ErrandForgotten { id } => self.add(format_args!("errand {id} forgotten")),
+            Event::ExternalTaskChanged { external_task } => {
+                self.add(format_args!("external task {}: {:?}", external_task.id, external_task.state))
+            }
+            Event::ExternalTaskForgotten { id } => self.add(format_args!("external task {id} forgotten")),
             Event::TaskStalled { .. } => self.add("stalled"),
-            Event::TaskStirred => self.add("shows signs of life again"),
+            Event::TaskUnstalled => self.add("shows signs of life again"),
             Event::WakeDelayed { .. } => self.add("waits for more results"),
             Event::TaskForgotten => self.add("forgotten"),
-            Event::ActivationGreeted { context, .. } => {
+            Event::StartHooksRan { context, .. } => {
                 self.add("greeted by hooks");
                 context.iter().for_each(|text| self.quote(text));
             }
-            Event::ActivationParted { .. } => self.add("parted from by hooks"),
-            Event::StopHeld { by, reason } => {
+            Event::StopHooksRan { .. } => self.add("parted from by hooks"),
+            Event::StopBlocked { by, reason } => {
                 self.add(format_args!("held by {by:?}"));
                 self.quote(reason);
             }
@@ -101,10 +103,10 @@ impl TranscriptPage {
                 let until = until_at.map(|at| format!(" until {at}")).unwrap_or_default();
                 self.add(format_args!("  {call} waits for {mode:?} of {}{until}", on.join(", ")));
             }
-            Event::Asked(ask) => self.add(match &ask.subject {
-                Subject::Permission { tool, reason, .. } => format!("  asks to run {tool}: {reason}"),
-                Subject::Question { question, .. } => format!("  asks the user: {question}"),
-                Subject::Plan { summary, recommended, .. } => {
+            Event::AskOpened(ask) => self.add(match &ask.subject {
+                AskSubject::Permission { tool, reason, .. } => format!("  asks to run {tool}: {reason}"),
+                AskSubject::Question { question, .. } => format!("  asks the user: {question}"),
+                AskSubject::Plan { summary, recommended, .. } => {
                     format!("  asks how the plan goes on, recommends {recommended}: {summary}")
                 }
             }),
@@ -114,7 +116,7 @@ impl TranscriptPage {
             Event::AutopilotStopped { why, continues } => {
                 self.add(format_args!("autopilot stops after {continues}: {why:?}"));
             }
-            Event::AskDecided { decision, by, .. } => self.add(format_args!("  {} by {by:?}", decision.word())),
+            Event::AskDecided { decision, by, .. } => self.add(format_args!("  {} by {by:?}", decision.as_str())),
             Event::WaitEnded { call, why } => self.add(format_args!("  {call} waited: {why:?}")),
             Event::ModelDiffered { asked, answered, .. } => {
                 self.add(format_args!("  {asked} was asked, {answered} answered"));
@@ -126,7 +128,7 @@ impl TranscriptPage {
                 digest.iter().for_each(|digest| self.quote(digest));
             }
             Event::TodosChanged { changed, gone, .. } => {
-                changed.iter().for_each(|todo| self.add(format_args!("todo {}: {}", todo.id, todo.status.word())));
+                changed.iter().for_each(|todo| self.add(format_args!("todo {}: {}", todo.id, todo.status.as_str())));
                 gone.iter().for_each(|todo| self.add(format_args!("todo {todo} is gone")));
             }
             Event::FleetBegan(terms) => self.add(format_args!("a fleet begins: {}", terms.goal)),
@@ -136,24 +138,26 @@ impl TranscriptPage {
             }
             Event::TodoDone { todo, .. } => self.add(format_args!("todo {todo} is done")),
             Event::TodoBlocked { todo, why } => self.add(format_args!("todo {todo} is blocked: {why}")),
-            Event::TodoFreed { todo } => self.add(format_args!("todo {todo} is free")),
+            Event::TodoUnblocked { todo } => self.add(format_args!("todo {todo} is free")),
             Event::FleetEnded { end } => self.add(format_args!("the fleet ends: {end:?}")),
-            Event::WorkPlaced { .. } => self.add("  works in a checkout of its own"),
+            Event::WorkCheckedOut { .. } => self.add("  works in a checkout of its own"),
             Event::WorkSealed { .. } => self.add("  its work is kept"),
             Event::WorkMerged { todo, .. } => self.add(format_args!("todo {todo} is merged")),
             Event::ItemChanged { list, item } => {
-                let (id, status, version) = (item.id, item.status.word(), item.version);
+                let (id, status, version) = (item.id, item.status.as_str(), item.version);
                 self.add(format_args!("  item {id} of {list}: {status}, version {version}"));
             }
             Event::PromptSuggested { text } => self.add(format_args!("suggests: {text}")),
             Event::IntentReported { intent } => self.add(format_args!("  intends: {intent}")),
-            Event::TurnGrew { output, .. } => self.add(format_args!("  set aside for {output} tokens of answer")),
+            Event::TurnReservationRaised { output, .. } => {
+                self.add(format_args!("  set aside for {output} tokens of answer"))
+            }
             Event::BudgetAwaited => self.add("  waits for budget"),
             Event::Unknown => self.add("something newer"),
         }
     }
 
-    fn terms(&mut self, how: &str, terms: &Terms) {
+    fn terms(&mut self, how: &str, terms: &SessionConfig) {
         self.add(format_args!("{how} in {} with {}, {:?}", terms.cwd, terms.model, terms.permission));
     }
 
@@ -167,28 +171,28 @@ impl TranscriptPage {
         self.quote(message);
     }
 
-    fn body(&mut self, body: &Body, names: &TranscriptNames) {
+    fn body(&mut self, body: &MailBody, names: &TranscriptNames) {
         match body {
-            Body::Text { text, .. } => self.quote(text),
-            Body::Result { task, activation } => {
+            MailBody::Text { text, .. } => self.quote(text),
+            MailBody::Result { task, activation } => {
                 self.add(format_args!("  | result of {}, activation {}", name(task, names), activation.0));
             }
         }
     }
 
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &ContentBlock) {
         match block {
-            Block::Text { text } => self.quote(text),
-            Block::Thinking { text } => self.quote(&format!("(thinks) {text}")),
-            Block::Call(Call { id, tool, input }) => {
+            ContentBlock::Text { text } => self.quote(text),
+            ContentBlock::Thinking { text } => self.quote(&format!("(thinks) {text}")),
+            ContentBlock::Call(ToolCallRequest { id, tool, input }) => {
                 self.add(format_args!("  {id}: {tool} {}", clip_middle(input, SHOWN)));
                 self.calls.push((id.clone(), None));
             }
-            Block::Opaque { provider, .. } => self.quote(&format!("(opaque, {provider})")),
+            ContentBlock::Opaque { provider, .. } => self.quote(&format!("(opaque, {provider})")),
         }
     }
 
-    fn answer(&mut self, id: &CallId, answer: &Answer) {
+    fn answer(&mut self, id: &CallId, answer: &ToolResult) {
         match self.calls.iter_mut().find(|(call, given)| call == id && given.is_none()) {
             Some((_, given)) => *given = Some(answer.clone()),
             None => self.add(format_args!("  {id} ANSWERED WITHOUT AN OPEN CALL")),
@@ -231,19 +235,19 @@ fn name<'a>(task: &TaskId, names: &'a TranscriptNames) -> &'a str {
     names.get(task).map_or("an unknown task", String::as_str)
 }
 
-fn origin(from: Origin, names: &TranscriptNames) -> String {
+fn origin(from: Principal, names: &TranscriptNames) -> String {
     match from {
-        Origin::User => "the user".into(),
-        Origin::Task { id } => name(&id, names).into(),
-        Origin::Runtime => "the runtime".into(),
+        Principal::User => "the user".into(),
+        Principal::Task { id } => name(&id, names).into(),
+        Principal::Runtime => "the runtime".into(),
     }
 }
 
-fn ended(outcome: &Outcome) -> String {
+fn ended(outcome: &TaskOutcome) -> String {
     match outcome {
-        Outcome::Failed { kind, message } => format!("failed, {kind:?}: {message}"),
-        Outcome::Cancelled { by } => format!("cancelled by {by:?}"),
-        Outcome::TimedOut { limit } => format!("timed out: {limit:?}"),
-        Outcome::Completed | Outcome::BudgetExhausted | Outcome::Lost => outcome.word().into(),
+        TaskOutcome::Failed { kind, message } => format!("failed, {kind:?}: {message}"),
+        TaskOutcome::Cancelled { by } => format!("cancelled by {by:?}"),
+        TaskOutcome::TimedOut { limit } => format!("timed out: {limit:?}"),
+        TaskOutcome::Completed | TaskOutcome::BudgetExhausted | TaskOutcome::Lost => outcome.as_str().into(),
     }
 }

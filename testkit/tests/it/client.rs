@@ -5,11 +5,11 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use bosun_testkit::server::ModelServer;
-use model::Wire;
+use model::WireFormat;
 use serde_json::{Value, json};
 
 /// All wires.
-pub(crate) const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::Responses, Wire::Chat];
+pub(crate) const WIRES: [WireFormat; 3] = [WireFormat::Anthropic, WireFormat::Responses, WireFormat::Chat];
 
 /// What came back.
 #[derive(Debug)]
@@ -55,12 +55,12 @@ impl Got {
 }
 
 /// A stream's question with one user message.
-pub(crate) fn question(wire: Wire, prompt: &str) -> Value {
+pub(crate) fn question(wire: WireFormat, prompt: &str) -> Value {
     let message = json!([{ "role": "user", "content": prompt }]);
     let mut body = match wire {
-        Wire::Anthropic => json!({ "max_tokens": 1000, "messages": message }),
-        Wire::Responses => json!({ "input": message, "include": ["reasoning.encrypted_content"] }),
-        Wire::Chat => json!({ "messages": message, "stream_options": { "include_usage": true } }),
+        WireFormat::Anthropic => json!({ "max_tokens": 1000, "messages": message }),
+        WireFormat::Responses => json!({ "input": message, "include": ["reasoning.encrypted_content"] }),
+        WireFormat::Chat => json!({ "messages": message, "stream_options": { "include_usage": true } }),
     };
     body["model"] = "test-model".into();
     body["stream"] = true.into();
@@ -71,16 +71,16 @@ pub(crate) fn question(wire: Wire, prompt: &str) -> Value {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Asks and reads to the end.
-pub(crate) fn ask(server: &ModelServer, wire: Wire, body: &Value) -> Got {
+pub(crate) fn ask(server: &ModelServer, wire: WireFormat, body: &Value) -> Got {
     ask_within(server, wire, body, PATIENCE)
 }
 
 /// Asks and reads to the end, or until nothing has come for so long.
-pub(crate) fn ask_within(server: &ModelServer, wire: Wire, body: &Value, patience: Duration) -> Got {
+pub(crate) fn ask_within(server: &ModelServer, wire: WireFormat, body: &Value, patience: Duration) -> Got {
     let (path, headers) = match wire {
-        Wire::Anthropic => ("/v1/messages", "x-api-key: k\r\nanthropic-version: 2023-06-01"),
-        Wire::Responses => ("/v1/responses", "authorization: Bearer k"),
-        Wire::Chat => ("/v1/chat/completions", "authorization: Bearer k"),
+        WireFormat::Anthropic => ("/v1/messages", "x-api-key: k\r\nanthropic-version: 2023-06-01"),
+        WireFormat::Responses => ("/v1/responses", "authorization: Bearer k"),
+        WireFormat::Chat => ("/v1/chat/completions", "authorization: Bearer k"),
     };
     exchange(server, &format!("POST {path} HTTP/1.1\r\n{headers}"), &body.to_string(), patience)
 }

@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use bosun_testkit::server::{FaultPlan, ModelServer, ProviderFault, StreamPoint, Unit};
-use model::Wire;
+use model::WireFormat;
 use protocol::Usage;
 
 use crate::client::{End, Got, WIRES, ask, ask_within, question};
 use crate::{WORK, hello};
 
 /// What each wire's client gets when this goes wrong.
-fn meet(fault: &ProviderFault) -> Vec<(Wire, Got)> {
+fn meet(fault: &ProviderFault) -> Vec<(WireFormat, Got)> {
     let meet = |wire| {
         let server = ModelServer::script(WORK).faults(FaultPlan::always(fault.clone())).start();
         let got = ask(&server, wire, &question(wire, "go"));
@@ -66,11 +66,11 @@ fn a_quota_names_the_moment_of_its_reset() {
     for (wire, got) in meet(&ProviderFault::Quota(Duration::from_secs(90))) {
         assert_eq!(got.status, Some(429));
         let resets_at = match wire {
-            Wire::Anthropic => {
+            WireFormat::Anthropic => {
                 assert_eq!(got.header("anthropic-ratelimit-unified-status"), Some("rejected"));
                 got.header("anthropic-ratelimit-unified-reset").unwrap().parse().unwrap()
             }
-            Wire::Responses | Wire::Chat => {
+            WireFormat::Responses | WireFormat::Chat => {
                 assert_eq!(got.json()["error"]["type"], "usage_limit_reached");
                 got.json()["error"]["resets_at"].as_u64().unwrap()
             }
@@ -92,8 +92,10 @@ fn a_conversation_that_is_too_long_says_so() {
     for (wire, got) in meet(&ProviderFault::TooLong) {
         assert_eq!(got.status, Some(400));
         match wire {
-            Wire::Anthropic => assert!(got.message().starts_with("prompt is too long"), "{got:?}"),
-            Wire::Responses | Wire::Chat => assert_eq!(got.json()["error"]["code"], "context_length_exceeded"),
+            WireFormat::Anthropic => assert!(got.message().starts_with("prompt is too long"), "{got:?}"),
+            WireFormat::Responses | WireFormat::Chat => {
+                assert_eq!(got.json()["error"]["code"], "context_length_exceeded")
+            }
         }
     }
 }
@@ -119,9 +121,9 @@ fn a_stream_is_cut_after_any_event_and_right_after_a_call() {
         assert_eq!(got.end, End::Cut, "{wire:?}");
         let last = got.events().pop().unwrap();
         match wire {
-            Wire::Anthropic => assert_eq!(last["type"], "content_block_stop"),
-            Wire::Responses => assert_eq!(last["item"]["arguments"], r#"{"path":"a.txt"}"#),
-            Wire::Chat => assert!(last.pointer("/choices/0/delta/tool_calls").is_some(), "{last}"),
+            WireFormat::Anthropic => assert_eq!(last["type"], "content_block_stop"),
+            WireFormat::Responses => assert_eq!(last["item"]["arguments"], r#"{"path":"a.txt"}"#),
+            WireFormat::Chat => assert!(last.pointer("/choices/0/delta/tool_calls").is_some(), "{last}"),
         }
     }
 }
@@ -165,7 +167,7 @@ fn an_answer_drips() {
     for unit in [Unit::Byte, Unit::Event] {
         let server = hello().faults(FaultPlan::always(ProviderFault::Drip { unit, every })).start();
         let began = Instant::now();
-        let got = ask(&server, Wire::Chat, &question(Wire::Chat, "go"));
+        let got = ask(&server, WireFormat::Chat, &question(WireFormat::Chat, "go"));
         let pieces = match unit {
             Unit::Byte => got.body.len(),
             Unit::Event => got.events().len() + 1,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bosun_testkit::binary::within;
 use bosun_testkit::server::{FaultPlan, Hint, ModelServer, RequestRetention};
-use model::Wire;
+use model::WireFormat;
 use protocol::Usage;
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use crate::{HELLO, hello};
 fn every_request_is_remembered_with_its_answer() {
     let server = hello().faults("2=status:503,3=cut:events:2,4=close".parse().unwrap()).start();
     let before = Instant::now();
-    for wire in WIRES.into_iter().chain([Wire::Chat]) {
+    for wire in WIRES.into_iter().chain([WireFormat::Chat]) {
         ask(&server, wire, &question(wire, "go"));
     }
     let used = Usage { input: 7, output: 3, ..Usage::default() };
@@ -28,14 +28,14 @@ fn every_request_is_remembered_with_its_answer() {
     assert_eq!(
         told,
         [
-            (1, Wire::Anthropic, Some(200), Some(used)),
-            (2, Wire::Responses, Some(503), None),
-            (3, Wire::Chat, Some(200), None),
-            (4, Wire::Chat, None, None),
+            (1, WireFormat::Anthropic, Some(200), Some(used)),
+            (2, WireFormat::Responses, Some(503), None),
+            (3, WireFormat::Chat, Some(200), None),
+            (4, WireFormat::Chat, None, None),
         ]
     );
     assert_eq!(server.usage_sent(), used);
-    assert_eq!(seen[0].json(), question(Wire::Anthropic, "go"));
+    assert_eq!(seen[0].json(), question(WireFormat::Anthropic, "go"));
     assert_eq!((seen[0].header("x-api-key"), seen[1].header("authorization")), (Some("k"), Some("Bearer k")));
     assert!(seen.iter().map(|seen| seen.at).is_sorted_by(|a, b| *a >= before && a <= b));
 }
@@ -44,7 +44,7 @@ fn every_request_is_remembered_with_its_answer() {
 fn more_requests_than_allowed_are_refused_and_told_when() {
     for (hint, told) in [(Hint::RetryAfter, Some("1")), (Hint::Silent, None)] {
         let server = hello().allow(3, hint).start();
-        let got: Vec<_> = (0..5).map(|_| ask(&server, Wire::Chat, &question(Wire::Chat, "go"))).collect();
+        let got: Vec<_> = (0..5).map(|_| ask(&server, WireFormat::Chat, &question(WireFormat::Chat, "go"))).collect();
         let refused: Vec<_> = got.iter().filter(|got| got.status == Some(429)).collect();
         assert!(!refused.is_empty() && refused.len() <= 2, "{}", refused.len());
         assert!(refused.iter().all(|got| got.header("retry-after") == told), "{refused:?}");
@@ -55,7 +55,7 @@ fn more_requests_than_allowed_are_refused_and_told_when() {
 fn an_answer_takes_as_long_as_it_is_told_to() {
     let server = hello().latency(Duration::from_millis(30)).start();
     let began = Instant::now();
-    ask(&server, Wire::Chat, &question(Wire::Chat, "go"));
+    ask(&server, WireFormat::Chat, &question(WireFormat::Chat, "go"));
     assert!(began.elapsed() >= Duration::from_millis(30));
 }
 
@@ -105,7 +105,7 @@ rules:
 #[test]
 fn a_server_may_remember_totals_alone() {
     let server = hello().keep(RequestRetention::Totals).faults(FaultPlan::none()).start();
-    ask(&server, Wire::Chat, &question(Wire::Chat, "go"));
+    ask(&server, WireFormat::Chat, &question(WireFormat::Chat, "go"));
     assert!(server.requests().is_empty());
     assert_eq!((server.count(), server.usage_sent().output), (1, 3));
 }
@@ -126,7 +126,7 @@ fn the_server_runs_as_a_process_with_every_setting_as_a_flag() {
     let mut line = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.strip_prefix("listening on http://").unwrap().trim();
-    let statuses = [(); 2].map(|()| status(address, &question(Wire::Chat, "go")));
+    let statuses = [(); 2].map(|()| status(address, &question(WireFormat::Chat, "go")));
     server.kill().unwrap();
     server.wait().unwrap();
     assert_eq!(statuses, ["HTTP/1.1 200 OK", "HTTP/1.1 529 Other"]);

@@ -1,21 +1,21 @@
 //! Requests that a strict provider refuses, and why.
 
 use bosun_testkit::server::ModelServer;
-use model::Wire;
+use model::WireFormat;
 use serde_json::{Value, json};
 
 use crate::client::{ask, question};
 use crate::hello;
 
 /// A stream's question with more messages after the user's first.
-fn with(wire: Wire, more: Value) -> Value {
+fn with(wire: WireFormat, more: Value) -> Value {
     let mut body = question(wire, "go");
-    let history = if wire == Wire::Responses { "input" } else { "messages" };
+    let history = if wire == WireFormat::Responses { "input" } else { "messages" };
     body[history].as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
     body["tools"] = match wire {
-        Wire::Anthropic => json!([{ "name": "view", "input_schema": { "type": "object" } }]),
-        Wire::Responses => json!([{ "type": "function", "name": "view", "parameters": {} }]),
-        Wire::Chat => json!([{ "type": "function", "function": { "name": "view", "parameters": {} } }]),
+        WireFormat::Anthropic => json!([{ "name": "view", "input_schema": { "type": "object" } }]),
+        WireFormat::Responses => json!([{ "type": "function", "name": "view", "parameters": {} }]),
+        WireFormat::Chat => json!([{ "type": "function", "function": { "name": "view", "parameters": {} } }]),
     };
     body
 }
@@ -26,7 +26,7 @@ fn without(mut body: Value, key: &str) -> Value {
 }
 
 #[track_caller]
-fn assert_refused(server: &ModelServer, wire: Wire, body: &Value, why: &str) {
+fn assert_refused(server: &ModelServer, wire: WireFormat, body: &Value, why: &str) {
     let got = ask(server, wire, body);
     assert_eq!(got.status, Some(400), "{why}: {got:?}");
     assert_eq!(got.message(), why);
@@ -76,28 +76,33 @@ fn anthropic_refuses_what_the_provider_would() {
     ];
     let server = hello().start();
     for (more, why) in cases {
-        assert_refused(&server, Wire::Anthropic, &with(Wire::Anthropic, more), why);
+        assert_refused(&server, WireFormat::Anthropic, &with(WireFormat::Anthropic, more), why);
     }
     let answered = json!([said(json!([a])), heard(json!([result("a")]))]);
-    let no_tools = without(with(Wire::Anthropic, answered), "tools");
-    assert_refused(&server, Wire::Anthropic, &no_tools, "tools: field required, since messages contain tool calls");
+    let no_tools = without(with(WireFormat::Anthropic, answered), "tools");
+    assert_refused(
+        &server,
+        WireFormat::Anthropic,
+        &no_tools,
+        "tools: field required, since messages contain tool calls",
+    );
     for key in ["model", "max_tokens", "messages"] {
-        let body = without(question(Wire::Anthropic, "go"), key);
-        assert_refused(&server, Wire::Anthropic, &body, &format!("{key}: field required"));
+        let body = without(question(WireFormat::Anthropic, "go"), key);
+        assert_refused(&server, WireFormat::Anthropic, &body, &format!("{key}: field required"));
     }
 }
 
 #[test]
 fn anthropic_refuses_too_many_marks_and_too_little_thinking() {
     let server = hello().start();
-    let mut body = question(Wire::Anthropic, "go");
+    let mut body = question(WireFormat::Anthropic, "go");
     let marked = json!({ "type": "text", "text": "x", "cache_control": { "type": "ephemeral" } });
     body["system"] = json!([marked, marked, marked, marked, marked]);
-    assert_refused(&server, Wire::Anthropic, &body, "at most 4 blocks may have cache_control");
-    let mut body = question(Wire::Anthropic, "go");
+    assert_refused(&server, WireFormat::Anthropic, &body, "at most 4 blocks may have cache_control");
+    let mut body = question(WireFormat::Anthropic, "go");
     body["thinking"] = json!({ "type": "enabled", "budget_tokens": 1024 });
     let why = "thinking.budget_tokens: must be at least 1024 and less than max_tokens";
-    assert_refused(&server, Wire::Anthropic, &body, why);
+    assert_refused(&server, WireFormat::Anthropic, &body, why);
 }
 
 #[test]
@@ -131,26 +136,26 @@ fn responses_refuses_what_the_provider_would() {
     ];
     let server = hello().start();
     for (more, why) in cases {
-        assert_refused(&server, Wire::Responses, &with(Wire::Responses, more), why);
+        assert_refused(&server, WireFormat::Responses, &with(WireFormat::Responses, more), why);
     }
     for key in ["model", "input"] {
-        let body = without(question(Wire::Responses, "go"), key);
-        assert_refused(&server, Wire::Responses, &body, &format!("{key}: field required"));
+        let body = without(question(WireFormat::Responses, "go"), key);
+        assert_refused(&server, WireFormat::Responses, &body, &format!("{key}: field required"));
     }
 }
 
 #[test]
 fn reasoning_is_accepted_as_it_was_said_and_only_before_what_it_led_to() {
     let server = ModelServer::script(crate::WORK).start();
-    let said = ask(&server, Wire::Responses, &question(Wire::Responses, "go")).events();
+    let said = ask(&server, WireFormat::Responses, &question(WireFormat::Responses, "go")).events();
     let items = said[said.len() - 1]["response"]["output"].as_array().unwrap().clone();
     let output = json!({ "type": "function_call_output", "call_id": "call-1-1", "output": "x" });
     let whole: Vec<Value> = items.iter().cloned().chain([output]).collect();
-    assert_eq!(ask(&server, Wire::Responses, &with(Wire::Responses, whole.into())).status, Some(200));
-    let alone = with(Wire::Responses, json!([items[0]]));
+    assert_eq!(ask(&server, WireFormat::Responses, &with(WireFormat::Responses, whole.into())).status, Some(200));
+    let alone = with(WireFormat::Responses, json!([items[0]]));
     let why =
         format!("item `{}` of type `reasoning` lacks its required following item", items[0]["id"].as_str().unwrap());
-    assert_refused(&server, Wire::Responses, &alone, &why);
+    assert_refused(&server, WireFormat::Responses, &alone, &why);
 }
 
 #[test]
@@ -176,10 +181,10 @@ fn chat_refuses_what_the_provider_would() {
     ];
     let server = hello().start();
     for (more, why) in cases {
-        assert_refused(&server, Wire::Chat, &with(Wire::Chat, more), why);
+        assert_refused(&server, WireFormat::Chat, &with(WireFormat::Chat, more), why);
     }
     for key in ["model", "messages"] {
-        let body = without(question(Wire::Chat, "go"), key);
-        assert_refused(&server, Wire::Chat, &body, &format!("{key}: field required"));
+        let body = without(question(WireFormat::Chat, "go"), key);
+        assert_refused(&server, WireFormat::Chat, &body, &format!("{key}: field required"));
     }
 }

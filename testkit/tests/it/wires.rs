@@ -1,7 +1,7 @@
 //! Answers in the form of each wire.
 
 use bosun_testkit::server::ModelServer;
-use model::Wire;
+use model::WireFormat;
 use protocol::Usage;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn joined(events: &[Value], pointer: &str) -> String {
 #[test]
 fn anthropic_answers_in_blocks_with_a_signature_under_each_thought() {
     let server = ModelServer::script(WORK).start();
-    let got = ask(&server, Wire::Anthropic, &question(Wire::Anthropic, "go"));
+    let got = ask(&server, WireFormat::Anthropic, &question(WireFormat::Anthropic, "go"));
     assert_eq!((got.status, &got.end), (Some(200), &End::Complete));
     let events = got.events();
     let block = ["content_block_start", "content_block_delta", "content_block_stop"];
@@ -43,7 +43,7 @@ fn anthropic_answers_in_blocks_with_a_signature_under_each_thought() {
 #[test]
 fn responses_answers_in_items_and_repeats_them_at_the_end() {
     let server = ModelServer::script(WORK).start();
-    let events = ask(&server, Wire::Responses, &question(Wire::Responses, "go")).events();
+    let events = ask(&server, WireFormat::Responses, &question(WireFormat::Responses, "go")).events();
     let expected = [
         "response.created",
         "response.in_progress",
@@ -81,7 +81,7 @@ fn responses_answers_in_items_and_repeats_them_at_the_end() {
 #[test]
 fn chat_answers_in_chunks_with_usage_and_an_end_mark() {
     let server = ModelServer::script(WORK).start();
-    let got = ask(&server, Wire::Chat, &question(Wire::Chat, "go"));
+    let got = ask(&server, WireFormat::Chat, &question(WireFormat::Chat, "go"));
     let events = got.events();
     assert_eq!(joined(&events, "/choices/0/delta/reasoning_content"), "I look first.");
     assert_eq!(joined(&events, "/choices/0/delta/content"), "I look.");
@@ -89,24 +89,24 @@ fn chat_answers_in_chunks_with_usage_and_an_end_mark() {
     assert_eq!(joined(&events, "/choices/0/finish_reason"), "tool_calls");
     assert_eq!(events[events.len() - 1]["usage"]["prompt_tokens"], 350);
     assert!(got.body.ends_with("data: [DONE]\n\n"), "{}", got.body);
-    let mut quiet = question(Wire::Chat, "go");
+    let mut quiet = question(WireFormat::Chat, "go");
     quiet.as_object_mut().unwrap().remove("stream_options");
-    assert!(!ask(&server, Wire::Chat, &quiet).body.contains("usage"), "usage that nobody asked for");
+    assert!(!ask(&server, WireFormat::Chat, &quiet).body.contains("usage"), "usage that nobody asked for");
 }
 
 #[test]
 fn an_input_without_fields_comes_as_nothing_over_anthropic() {
     let server = ModelServer::script("{ version: 1, rules: [{ answer: [{ call: { tool: list_shells } }] }] }").start();
-    let events = ask(&server, Wire::Anthropic, &question(Wire::Anthropic, "go")).events();
+    let events = ask(&server, WireFormat::Anthropic, &question(WireFormat::Anthropic, "go")).events();
     assert_eq!(joined(&events, "/delta/partial_json"), "");
 }
 
 #[test]
 fn an_answer_never_counts_as_more_output_than_was_allowed() {
     let server = ModelServer::script(WORK).start();
-    let mut body = question(Wire::Anthropic, "go");
+    let mut body = question(WireFormat::Anthropic, "go");
     body["max_tokens"] = 5.into();
-    let events = ask(&server, Wire::Anthropic, &body).events();
+    let events = ask(&server, WireFormat::Anthropic, &body).events();
     let end = &events[events.len() - 2];
     assert_eq!((&end["delta"]["stop_reason"], &end["usage"]["output_tokens"]), (&"max_tokens".into(), &5.into()));
     assert_eq!(server.usage_sent(), Usage { input: 10, output: 5, cache_read: 300, cache_write: 40 });
@@ -117,21 +117,21 @@ fn the_conversation_reaches_the_script_over_every_wire() {
     let server = ModelServer::script(WORK).start();
     let bodies = [
         (
-            Wire::Anthropic,
+            WireFormat::Anthropic,
             json!([
                 { "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "name": "view", "input": {} }] },
                 { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "a", "content": "red" }] },
             ]),
         ),
         (
-            Wire::Responses,
+            WireFormat::Responses,
             json!([
                 { "type": "function_call", "call_id": "a", "name": "view", "arguments": "{}" },
                 { "type": "function_call_output", "call_id": "a", "output": "red" },
             ]),
         ),
         (
-            Wire::Chat,
+            WireFormat::Chat,
             json!([
                 { "role": "assistant", "content": null,
                   "tool_calls": [{ "id": "a", "type": "function", "function": { "name": "view", "arguments": "{}" } }] },
@@ -141,18 +141,18 @@ fn the_conversation_reaches_the_script_over_every_wire() {
     ];
     for (wire, more) in bodies {
         let mut body = question(wire, "go");
-        let history = if wire == Wire::Responses { "input" } else { "messages" };
+        let history = if wire == WireFormat::Responses { "input" } else { "messages" };
         body[history].as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
         body["tools"] = match wire {
-            Wire::Anthropic => json!([{ "name": "view", "input_schema": { "type": "object" } }]),
-            Wire::Responses => json!([{ "type": "function", "name": "view", "parameters": {} }]),
-            Wire::Chat => json!([{ "type": "function", "function": { "name": "view", "parameters": {} } }]),
+            WireFormat::Anthropic => json!([{ "name": "view", "input_schema": { "type": "object" } }]),
+            WireFormat::Responses => json!([{ "type": "function", "name": "view", "parameters": {} }]),
+            WireFormat::Chat => json!([{ "type": "function", "function": { "name": "view", "parameters": {} } }]),
         };
         let got = ask(&server, wire, &body);
         assert_eq!(got.status, Some(200), "{got:?}");
         let events = got.events();
         let said = ["/delta/text", "/choices/0/delta/content"].map(|place| joined(&events, place)).concat();
-        let said = if wire == Wire::Responses { joined(&events, "/delta") } else { said };
+        let said = if wire == WireFormat::Responses { joined(&events, "/delta") } else { said };
         assert_eq!(said, "It said: red", "{wire:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: figures of the release binary, as `docs/performance.md` shows them.
 
+mod adapters;
 mod checkouts;
-mod doors;
 mod fanout;
 mod fleet;
 mod growth;
@@ -74,10 +74,10 @@ pub(crate) fn checkouts(binary: Option<&str>) -> Result<()> {
     checkouts::bench(&BenchFolder::of(binary)?)
 }
 
-/// Builds the release binary and measures the doors through the SDKs.
-pub(crate) fn doors() -> Result<()> {
+/// Builds the release binary and measures the adapters through the SDKs.
+pub(crate) fn adapters() -> Result<()> {
     build()?;
-    doors::bench(&BenchFolder::new()?)
+    adapters::bench(&BenchFolder::new()?)
 }
 
 /// Measures what grows.

@@ -9,7 +9,7 @@ const LAYERS: [&[&str]; 6] = [
     &["host", "net", "rpc"],
     &["kernel", "store", "model", "tools", "policy", "hooks", "git"],
     &["runtime", "mcp", "remote"],
-    &["tui", "doors", "dashboard", "config"],
+    &["tui", "adapters", "dashboard", "config"],
     &["cli", "sdk"],
 ];
 

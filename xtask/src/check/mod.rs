@@ -2,6 +2,7 @@
 
 mod layers;
 mod longest;
+mod names;
 mod rules;
 
 use anyhow::{Result, bail};
@@ -11,12 +12,13 @@ use crate::sources;
 
 /// Checks layers, rules, formatting and lints, cheapest first.
 pub(crate) fn check() -> Result<()> {
-    println!("check: layers and rules");
+    println!("check: layers, rules and names");
     let metadata = output(&mut cargo(&["metadata", "--no-deps", "--format-version", "1"]))?;
     let packages = layers::read(&metadata)?;
     let sources = sources::all()?;
     let locked = rules::locked(&std::fs::read_to_string("Cargo.lock")?);
-    report([layers::faults(&packages), rules::faults(&packages, &sources), locked].concat())?;
+    let names = names::faults(&sources, &std::fs::read_to_string("docs/glossary.md")?);
+    report([layers::faults(&packages), rules::faults(&packages, &sources), locked, names].concat())?;
     println!("check: formatting");
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     println!("check: lints");

@@ -1,83 +1,89 @@
 //! A decision reaches its session.
 
 use host::Home;
-use protocol::api::{AskState, AskView, Command, CommandFate, DecideParams};
-use protocol::{AskId, DecidedBy, Decision, PlanAction, SessionId, Subject};
+use protocol::api::{AskState, AskView, CommandOutcome, DecideParams, SessionCommand};
+use protocol::{AskDecision, AskId, AskSubject, DecidedBy, PlanAction, SessionId};
 use serde::Serialize;
-use store::Reader;
+use store::SessionReader;
 
-use super::inbox::{Waiting, left, over};
-use crate::deliver::{Delivered, deliver};
-use crate::exact::exact;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use super::inbox::{PendingAsk, describe_ask_state, find_queued_decision};
+use crate::deliver::{DeliveryOutcome, deliver_command};
+use crate::error::CliError;
+use crate::escape::escape_invisible;
+use crate::exit::CommandExit;
 use crate::print;
-use crate::run::show;
+use crate::run::event_text;
 
 /// What is to be decided.
 #[derive(Debug)]
-pub(super) enum Verb {
+pub(super) enum ApprovalResponse {
     /// The same for all.
-    Decide(Decision),
+    Decide(AskDecision),
     /// These words, or the choice of this number.
     Answer(String),
 }
 
-impl Verb {
-    fn on(&self, subject: &Subject) -> Decision {
+impl ApprovalResponse {
+    fn decision_for(&self, subject: &AskSubject) -> AskDecision {
         match (self, subject) {
-            (Verb::Decide(Decision::Allow { rules, input: None }), Subject::Plan { recommended, .. })
-                if rules.is_empty() =>
-            {
-                Decision::Proceed { action: *recommended }
-            }
-            (Verb::Answer(text), Subject::Plan { actions, .. }) => on_plan(text, actions),
-            (Verb::Decide(decision), _) => decision.clone(),
-            (Verb::Answer(text), Subject::Question { choices, .. }) => {
+            (
+                ApprovalResponse::Decide(AskDecision::Allow { rules, input: None }),
+                AskSubject::Plan { recommended, .. },
+            ) if rules.is_empty() => AskDecision::Proceed { action: *recommended },
+            (ApprovalResponse::Answer(text), AskSubject::Plan { actions, .. }) => parse_plan_decision(text, actions),
+            (ApprovalResponse::Decide(decision), _) => decision.clone(),
+            (ApprovalResponse::Answer(text), AskSubject::Question { choices, .. }) => {
                 let number = text.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
                 let choice = number.and_then(|index| choices.get(index));
-                Decision::Reply { text: choice.unwrap_or(text).clone() }
+                AskDecision::Reply { text: choice.unwrap_or(text).clone() }
             }
-            (Verb::Answer(text), Subject::Permission { .. }) => Decision::Reply { text: text.clone() },
+            (ApprovalResponse::Answer(text), AskSubject::Permission { .. }) => {
+                AskDecision::Reply { text: text.clone() }
+            }
         }
     }
 }
 
 /// What a line says to a plan: the action of this number or name, or else what should be different.
-pub(crate) fn on_plan(line: &str, actions: &[PlanAction]) -> Decision {
+pub(crate) fn parse_plan_decision(line: &str, actions: &[PlanAction]) -> AskDecision {
     let line = line.trim();
     let number = line.parse::<usize>().ok().and_then(|number| actions.get(number.checked_sub(1)?).copied());
-    match number.or(PlanAction::named(line)).filter(|action| actions.contains(action)) {
-        Some(action) => Decision::Proceed { action },
-        None => Decision::Deny { words: line.to_owned() },
+    match number.or(PlanAction::from_name(line)).filter(|action| actions.contains(action)) {
+        Some(action) => AskDecision::Proceed { action },
+        None => AskDecision::Deny { message: line.to_owned() },
     }
 }
 
 /// What became of a decision.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Fate {
+enum DecisionOutcome {
     /// The session acts on it, once as many calls before it are decided: those of one message run in their order.
     Applied { behind: usize },
     /// It lies in the file of a session that nobody runs.
-    Kept,
+    Queued,
     /// Something else came first.
     TooLate { message: String },
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Decided {
+struct DecisionRow {
     id: AskId,
     session: SessionId,
-    decision: Decision,
-    fate: Fate,
+    decision: AskDecision,
+    fate: DecisionOutcome,
 }
 
 /// Decides on all of these and tells what became of it.
-pub(super) async fn decide(home: &Home, asks: Vec<Waiting>, verb: &Verb, json: bool) -> Result<Exit, Failure> {
+pub(super) async fn decide(
+    home: &Home,
+    asks: Vec<PendingAsk>,
+    verb: &ApprovalResponse,
+    json: bool,
+) -> Result<CommandExit, CliError> {
     for waiting in &asks {
-        expect_fit(waiting, &verb.on(&waiting.view.ask.subject))?;
+        ensure_decision_fits(waiting, &verb.decision_for(&waiting.view.ask.subject))?;
     }
     if asks.is_empty() {
         print::note("nothing waits for you");
@@ -85,24 +91,24 @@ pub(super) async fn decide(home: &Home, asks: Vec<Waiting>, verb: &Verb, json: b
     let mut rows = Vec::new();
     let mut failed = None;
     for waiting in &asks {
-        let decision = verb.on(&waiting.view.ask.subject);
+        let decision = verb.decision_for(&waiting.view.ask.subject);
         let (id, session) = (waiting.view.ask.id.clone(), waiting.view.session);
-        let fate = match give(home, waiting, &decision).await {
+        let fate = match deliver_decision(home, waiting, &decision).await {
             Ok(fate) => fate,
             Err(failure) => {
                 failed = Some(failure);
                 break;
             }
         };
-        rows.push(Decided { id, session, decision, fate });
+        rows.push(DecisionRow { id, session, decision, fate });
     }
     // Only now: whether a call runs at once depends on what was decided on those before it.
     for (row, waiting) in rows.iter_mut().zip(&asks) {
-        if let Fate::Applied { behind } = &mut row.fate {
-            *behind = behind_of(&Reader::open(home, row.session)?.asks(true)?, &waiting.view);
+        if let DecisionOutcome::Applied { behind } = &mut row.fate {
+            *behind = count_calls_ahead(&SessionReader::open(home, row.session)?.asks(true)?, &waiting.view);
         }
         if !json {
-            tell(waiting, &row.decision, &row.fate);
+            print_outcome(waiting, &row.decision, &row.fate);
         }
     }
     if json {
@@ -111,54 +117,67 @@ pub(super) async fn decide(home: &Home, asks: Vec<Waiting>, verb: &Verb, json: b
     if let Some(failure) = failed {
         return Err(failure);
     }
-    let too_late = rows.iter().any(|row| matches!(row.fate, Fate::TooLate { .. }));
-    Ok(if too_late { Exit::Usage } else { Exit::Success })
+    let too_late = rows.iter().any(|row| matches!(row.fate, DecisionOutcome::TooLate { .. }));
+    Ok(if too_late { CommandExit::Usage } else { CommandExit::Success })
 }
 
 /// Fails for a decision that cannot be one on this.
-fn expect_fit(waiting: &Waiting, decision: &Decision) -> Result<(), Failure> {
+fn ensure_decision_fits(waiting: &PendingAsk, decision: &AskDecision) -> Result<(), CliError> {
     let ask = &waiting.view.ask;
     if decision.fits(&ask.subject) {
         return Ok(());
     }
     let id = ask.id.short();
     Err(match ask.subject {
-        Subject::Permission { .. } => Failure::usage(format!("{id} is a call, which is allowed or denied"))
-            .hint(format!("bosun approvals allow {id}, or deny")),
-        Subject::Question { .. } => Failure::usage(format!("{id} is a question, which is answered or denied"))
-            .hint(format!("bosun approvals answer {id} \"…\"")),
-        Subject::Plan { .. } => Failure::usage(format!("{id} is a plan, which is approved with one of its actions"))
-            .hint(format!("bosun approvals show {id}")),
+        AskSubject::Permission { .. } => CliError::usage(format!("{id} is a call, which is allowed or denied"))
+            .with_hint(format!("bosun approvals allow {id}, or deny")),
+        AskSubject::Question { .. } => CliError::usage(format!("{id} is a question, which is answered or denied"))
+            .with_hint(format!("bosun approvals answer {id} \"…\"")),
+        AskSubject::Plan { .. } => {
+            CliError::usage(format!("{id} is a plan, which is approved with one of its actions"))
+                .with_hint(format!("bosun approvals show {id}"))
+        }
     })
 }
 
 /// Gives one decision to its session.
-async fn give(home: &Home, waiting: &Waiting, decision: &Decision) -> Result<Fate, Failure> {
+async fn deliver_decision(
+    home: &Home,
+    waiting: &PendingAsk,
+    decision: &AskDecision,
+) -> Result<DecisionOutcome, CliError> {
     let (session, ask) = (waiting.view.session, &waiting.view.ask.id);
-    let command = Command::Decide(DecideParams { ask: ask.clone(), decision: decision.clone() });
-    Ok(match deliver(home, session, &command).await? {
-        Delivered::Answered(CommandFate::Applied { .. }) => Fate::Applied { behind: 0 },
-        Delivered::Answered(CommandFate::Refused { message, .. }) => {
+    let command = SessionCommand::Decide(DecideParams { ask: ask.clone(), decision: decision.clone() });
+    Ok(match deliver_command(home, session, &command).await? {
+        DeliveryOutcome::Answered(CommandOutcome::Applied { .. }) => DecisionOutcome::Applied { behind: 0 },
+        DeliveryOutcome::Answered(CommandOutcome::Refused { message, .. }) => {
             // Somebody else may have come first; then that is what there is to say.
-            match state(&Reader::open(home, session)?.asks(true)?, ask) {
-                AskState::Open => Fate::TooLate { message: format!("is refused: {message}") },
-                AskState::Decided { decision: made, by: DecidedBy::User, .. } if made.word() == decision.word() => {
-                    Fate::Applied { behind: 0 }
+            match state(&SessionReader::open(home, session)?.asks(true)?, ask) {
+                AskState::Open => DecisionOutcome::TooLate { message: format!("is refused: {message}") },
+                AskState::Decided { decision: made, by: DecidedBy::User, .. } if made.as_str() == decision.as_str() => {
+                    DecisionOutcome::Applied { behind: 0 }
                 }
-                state @ (AskState::Decided { .. } | AskState::Withdrawn) => Fate::TooLate { message: over(&state) },
+                state @ (AskState::Decided { .. } | AskState::Withdrawn) => {
+                    DecisionOutcome::TooLate { message: describe_ask_state(&state) }
+                }
             }
         }
-        Delivered::Kept => {
-            let commands = Reader::open(home, session)?.pending_commands()?;
-            unless_second(&commands, waiting, decision).unwrap_or(Fate::Kept)
+        DeliveryOutcome::Queued => {
+            let commands = SessionReader::open(home, session)?.pending_commands()?;
+            superseded_outcome(&commands, waiting, decision).unwrap_or(DecisionOutcome::Queued)
         }
     })
 }
 
 /// What becomes of a decision that lies in the file behind another one, which somebody left at the same moment.
-fn unless_second(commands: &[(i64, Command)], waiting: &Waiting, decision: &Decision) -> Option<Fate> {
-    let first = left(commands, &waiting.view.ask.id).filter(|first| first.word() != decision.word())?;
-    Some(Fate::TooLate { message: format!("is {} already, and waits for its session", first.word()) })
+fn superseded_outcome(
+    commands: &[(i64, SessionCommand)],
+    waiting: &PendingAsk,
+    decision: &AskDecision,
+) -> Option<DecisionOutcome> {
+    let first =
+        find_queued_decision(commands, &waiting.view.ask.id).filter(|first| first.as_str() != decision.as_str())?;
+    Some(DecisionOutcome::TooLate { message: format!("is {} already, and waits for its session", first.as_str()) })
 }
 
 fn state(asks: &[AskView], id: &AskId) -> AskState {
@@ -167,57 +186,68 @@ fn state(asks: &[AskView], id: &AskId) -> AskState {
 }
 
 /// How many calls of the same agent wait for a decision and come before this one.
-fn behind_of(asks: &[AskView], this: &AskView) -> usize {
+fn count_calls_ahead(asks: &[AskView], this: &AskView) -> usize {
     let before = asks.iter().take_while(|view| view.ask.id != this.ask.id);
     before.filter(|view| view.task == this.task && view.state == AskState::Open).count()
 }
 
-fn tell(waiting: &Waiting, decision: &Decision, fate: &Fate) {
-    let (id, session, word) = (waiting.view.ask.id.short(), waiting.view.session, decision.word());
+fn print_outcome(waiting: &PendingAsk, decision: &AskDecision, fate: &DecisionOutcome) {
+    let (id, session, word) = (waiting.view.ask.id.short(), waiting.view.session, decision.as_str());
     let what = match &waiting.view.ask.subject {
-        Subject::Permission { tool, input, .. } => format!("{tool} {}", show::gist(input)),
-        Subject::Question { question, .. } => question.clone(),
-        Subject::Plan { summary, .. } => summary.clone(),
+        AskSubject::Permission { tool, input, .. } => format!("{tool} {}", event_text::main_argument(input)),
+        AskSubject::Question { question, .. } => question.clone(),
+        AskSubject::Plan { summary, .. } => summary.clone(),
     };
-    let what = exact(&print::one_line(&what, 60));
+    let what = escape_invisible(&print::one_line(&what, 60));
     match fate {
-        Fate::Applied { behind } => {
-            print::answer(format_args!("{id} {word}: {what}"));
-            if let (1.., Decision::Allow { .. }) = (*behind, decision) {
+        DecisionOutcome::Applied { behind } => {
+            print::output(format_args!("{id} {word}: {what}"));
+            if let (1.., AskDecision::Allow { .. }) = (*behind, decision) {
                 print::note(format_args!("it runs after the calls before it, {behind} of which wait for you"));
             }
         }
-        Fate::Kept => {
-            print::answer(format_args!("{id} {word}: {what}"));
+        DecisionOutcome::Queued => {
+            print::output(format_args!("{id} {word}: {what}"));
             print::note(format_args!("nobody runs the session, so it waits; go on with: bosun --resume {session}"));
         }
-        Fate::TooLate { message } => print::error(&format!("{id} {message}")),
+        DecisionOutcome::TooLate { message } => print::error(&format!("{id} {message}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use protocol::{Ask, At, CallId, TaskId};
+    use protocol::{Ask, CallId, TaskId, Timestamp};
 
     use super::*;
 
     #[test]
     fn of_two_decisions_that_are_left_at_once_the_first_counts() {
         let subject =
-            Subject::Permission { tool: "shell".into(), input: "{}".into(), reason: "".into(), rules: Vec::new() };
+            AskSubject::Permission { tool: "shell".into(), input: "{}".into(), reason: "".into(), rules: Vec::new() };
         let ask = Ask { id: AskId("a".into()), call: CallId("c".into()), subject, until_at: None };
         let (session, task) = (SessionId::new(uuid::Uuid::nil()), TaskId::new(uuid::Uuid::nil()));
-        let view =
-            AskView { session, number: 1, task, path: "/root".into(), asked_at: At(1), ask, state: AskState::Open };
-        let waiting = Waiting { view, cwd: "/".into(), title: String::new(), owner: None, left: None };
-        let (allow, deny) =
-            (Decision::Allow { rules: Vec::new(), input: None }, Decision::Deny { words: String::new() });
-        let left = |ask: &str, decision: &Decision| {
-            Command::Decide(DecideParams { ask: AskId(ask.into()), decision: decision.clone() })
+        let view = AskView {
+            session,
+            number: 1,
+            task,
+            path: "/root".into(),
+            asked_at: Timestamp(1),
+            ask,
+            state: AskState::Open,
         };
-        let commands = [(1, Command::Stop), (2, left("b", &deny)), (3, left("a", &allow)), (4, left("a", &deny))];
-        assert!(unless_second(&commands, &waiting, &allow).is_none());
-        let fate = unless_second(&commands, &waiting, &deny);
-        assert!(matches!(&fate, Some(Fate::TooLate { message }) if message.contains("is allowed already")), "{fate:?}");
+        let waiting = PendingAsk { view, cwd: "/".into(), title: String::new(), owner: None, queued_decision: None };
+        let (allow, deny) =
+            (AskDecision::Allow { rules: Vec::new(), input: None }, AskDecision::Deny { message: String::new() });
+        let left = |ask: &str, decision: &AskDecision| {
+            SessionCommand::Decide(DecideParams { ask: AskId(ask.into()), decision: decision.clone() })
+        };
+        let commands =
+            [(1, SessionCommand::Stop), (2, left("b", &deny)), (3, left("a", &allow)), (4, left("a", &deny))];
+        assert!(superseded_outcome(&commands, &waiting, &allow).is_none());
+        let fate = superseded_outcome(&commands, &waiting, &deny);
+        assert!(
+            matches!(&fate, Some(DecisionOutcome::TooLate { message }) if message.contains("is allowed already")),
+            "{fate:?}"
+        );
     }
 }

@@ -5,28 +5,28 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use host::{Clock, Home, SystemClock};
-use protocol::api::{AskState, AskView, Command};
-use protocol::{AskId, Decision};
-use protocol::{At, SessionId};
-use store::{Index, Reader, StoreError};
+use protocol::api::{AskState, AskView, SessionCommand};
+use protocol::{AskDecision, AskId};
+use protocol::{SessionId, Timestamp};
+use store::{SessionIndex, SessionReader, StoreError};
 
 use crate::deliver::live_owner;
-use crate::exact::exact;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::escape::escape_invisible;
 use crate::{print, run, time};
 
 /// A number that was decided on within this time may be the one that somebody types.
-const LATELY: Duration = Duration::from_secs(600);
+const RECENTLY_DECIDED: Duration = Duration::from_secs(600);
 
 /// Where asks are looked for.
 #[derive(Debug)]
-pub(super) struct Inbox<'a> {
+pub(super) struct ApprovalInbox<'a> {
     home: &'a Home,
 }
 
 /// One ask, with what there is to know of its session.
 #[derive(Debug, Clone)]
-pub(super) struct Waiting {
+pub(super) struct PendingAsk {
     pub(super) view: AskView,
     /// The folder its session works in.
     pub(super) cwd: PathBuf,
@@ -35,106 +35,109 @@ pub(super) struct Waiting {
     /// The process that runs the session.
     pub(super) owner: Option<u32>,
     /// What was decided, and is left for the next process that runs the session.
-    pub(super) left: Option<Decision>,
+    pub(super) queued_decision: Option<AskDecision>,
 }
 
 /// Which asks of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum AskFilter {
     Open,
     All,
 }
 
-impl Inbox<'_> {
-    pub(super) fn new(home: &Home) -> Inbox<'_> {
-        Inbox { home }
+impl ApprovalInbox<'_> {
+    pub(super) fn new(home: &Home) -> ApprovalInbox<'_> {
+        ApprovalInbox { home }
     }
 
     /// What waits, oldest first: in one session, or in all that are not at rest.
-    pub(super) fn waiting(&self, session: Option<&str>) -> Result<Vec<Waiting>, Failure> {
+    pub(super) fn pending(&self, session: Option<&str>) -> Result<Vec<PendingAsk>, CliError> {
         let sessions = match session {
-            Some(prefix) => vec![run::find(self.home, prefix)?],
-            None => self.unsettled()?,
+            Some(prefix) => vec![run::find_session(self.home, prefix)?],
+            None => self.unsettled_sessions()?,
         };
-        Ok(self.gather(&sessions, Which::Open))
+        Ok(self.collect_asks(&sessions, AskFilter::Open))
     }
 
     /// The one ask that this names, whatever became of it: by its number, or by the beginning of its id.
-    pub(super) fn find(&self, name: &str) -> Result<Waiting, Failure> {
-        let unsettled = self.unsettled()?;
-        let open = self.gather(&unsettled, Which::Open);
-        let numbered = numbered(&open, name);
+    pub(super) fn find(&self, name: &str) -> Result<PendingAsk, CliError> {
+        let unsettled = self.unsettled_sessions()?;
+        let open = self.collect_asks(&unsettled, AskFilter::Open);
+        let numbered = asks_with_number(&open, name);
         if !numbered.is_empty() {
-            let all = self.gather(&unsettled, Which::All);
-            return the_number(numbered, &all, SystemClock.now());
+            let all = self.collect_asks(&unsettled, AskFilter::All);
+            return resolve_ask_number(numbered, &all, SystemClock.now());
         }
-        let begins = |waiting: Vec<Waiting>| -> Vec<Waiting> {
-            waiting.into_iter().filter(|waiting| is_named(&waiting.view.ask.id, name)).collect()
+        let begins = |waiting: Vec<PendingAsk>| -> Vec<PendingAsk> {
+            waiting.into_iter().filter(|waiting| has_id_prefix(&waiting.view.ask.id, name)).collect()
         };
         let mut found = begins(open);
         if found.is_empty() {
-            let all = self.gather(&unsettled, Which::All);
-            found = self::numbered(&all, name);
+            let all = self.collect_asks(&unsettled, AskFilter::All);
+            found = self::asks_with_number(&all, name);
             if found.is_empty() {
                 found = begins(all);
             }
         }
         if found.is_empty() {
             // It may have been decided in a session that is over by now.
-            found = begins(self.gather(&self.every()?, Which::All));
+            found = begins(self.collect_asks(&self.all_sessions()?, AskFilter::All));
         }
         match (found.pop(), found.is_empty()) {
             (Some(waiting), true) => Ok(waiting),
             (Some(waiting), false) => {
                 let ids: Vec<&str> = found.iter().chain([&waiting]).map(|each| each.view.ask.id.0.as_str()).collect();
                 let ids = ids[..ids.len().min(5)].join(", ");
-                Err(Failure::usage(format!("several asks begin with `{}`: {ids}", print::plain(name)))
-                    .hint("give more of the id"))
+                Err(CliError::usage(format!("several asks begin with `{}`: {ids}", print::sanitize(name)))
+                    .with_hint("give more of the id"))
             }
-            (None, _) => Err(Failure::usage(format!("nothing that was asked begins with `{}`", print::plain(name)))
-                .hint("`bosun approvals` lists what waits for you")),
+            (None, _) => {
+                Err(CliError::usage(format!("nothing that was asked begins with `{}`", print::sanitize(name)))
+                    .with_hint("`bosun approvals` lists what waits for you"))
+            }
         }
     }
 
     /// The same, if it can still be decided.
-    pub(super) fn open(&self, prefix: &str) -> Result<Waiting, Failure> {
+    pub(super) fn find_open(&self, prefix: &str) -> Result<PendingAsk, CliError> {
         let waiting = self.find(prefix)?;
         let id = waiting.view.ask.id.short();
-        match (&waiting.view.state, &waiting.left) {
+        match (&waiting.view.state, &waiting.queued_decision) {
             (AskState::Open, None) => Ok(waiting),
             (AskState::Open, Some(decision)) => {
                 let session = waiting.view.session;
-                Err(Failure::usage(format!("{id} is {} already, and waits for its session", decision.word()))
-                    .hint(format!("go on with: bosun --resume {session}")))
+                Err(CliError::usage(format!("{id} is {} already, and waits for its session", decision.as_str()))
+                    .with_hint(format!("go on with: bosun --resume {session}")))
             }
             (state @ (AskState::Decided { .. } | AskState::Withdrawn), _) => {
-                Err(Failure::usage(format!("{id} {}", over(state))).hint("`bosun approvals` lists what waits for you"))
+                Err(CliError::usage(format!("{id} {}", describe_ask_state(state)))
+                    .with_hint("`bosun approvals` lists what waits for you"))
             }
         }
     }
 
     /// Those that these numbers and prefixes name, each once; nothing is decided when one of them is wrong.
-    pub(super) fn all_open(&self, prefixes: &[String]) -> Result<Vec<Waiting>, Failure> {
+    pub(super) fn find_all_open(&self, prefixes: &[String]) -> Result<Vec<PendingAsk>, CliError> {
         let mut known = BTreeSet::new();
-        let found = prefixes.iter().map(|prefix| self.open(prefix)).collect::<Result<Vec<_>, Failure>>()?;
+        let found = prefixes.iter().map(|prefix| self.find_open(prefix)).collect::<Result<Vec<_>, CliError>>()?;
         Ok(found.into_iter().filter(|waiting| known.insert(waiting.view.ask.id.clone())).collect())
     }
 
-    fn unsettled(&self) -> Result<Vec<SessionId>, Failure> {
-        let rows = Index::open(self.home)?.agree(self.home)?.unsettled()?;
+    fn unsettled_sessions(&self) -> Result<Vec<SessionId>, CliError> {
+        let rows = SessionIndex::open(self.home)?.reconcile(self.home)?.possibly_waiting()?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
-    fn every(&self) -> Result<Vec<SessionId>, Failure> {
-        let rows = Index::open(self.home)?.agree(self.home)?.list(None)?;
+    fn all_sessions(&self) -> Result<Vec<SessionId>, CliError> {
+        let rows = SessionIndex::open(self.home)?.reconcile(self.home)?.list(None)?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
     /// The asks of these sessions, oldest first. One that cannot be read hides no other.
-    fn gather(&self, sessions: &[SessionId], which: Which) -> Vec<Waiting> {
+    fn collect_asks(&self, sessions: &[SessionId], which: AskFilter) -> Vec<PendingAsk> {
         let mut gathered = Vec::new();
         for id in sessions {
-            match self.of_session(*id, which) {
+            match self.asks_of_session(*id, which) {
                 Ok(waiting) => gathered.extend(waiting),
                 // It was removed meanwhile.
                 Err(StoreError::Missing { .. }) => {}
@@ -145,9 +148,9 @@ impl Inbox<'_> {
         gathered
     }
 
-    fn of_session(&self, id: SessionId, which: Which) -> Result<Vec<Waiting>, StoreError> {
-        let reader = Reader::open(self.home, id)?;
-        let asks = reader.asks(which == Which::All)?;
+    fn asks_of_session(&self, id: SessionId, which: AskFilter) -> Result<Vec<PendingAsk>, StoreError> {
+        let reader = SessionReader::open(self.home, id)?;
+        let asks = reader.asks(which == AskFilter::All)?;
         if asks.is_empty() {
             return Ok(Vec::new());
         }
@@ -155,36 +158,36 @@ impl Inbox<'_> {
         let owner = live_owner(&reader)?;
         let commands = reader.pending_commands()?;
         let waiting = |view: AskView| {
-            let left = left(&commands, &view.ask.id).cloned();
-            Waiting { view, cwd: (&session.cwd).into(), title: session.title.clone(), owner, left }
+            let left = find_queued_decision(&commands, &view.ask.id).cloned();
+            PendingAsk { view, cwd: (&session.cwd).into(), title: session.title.clone(), owner, queued_decision: left }
         };
         Ok(asks.into_iter().map(waiting).collect())
     }
 }
 
 /// The first decision on an ask that lies in a session's file: it is the one that counts.
-pub(super) fn left<'a>(commands: &'a [(i64, Command)], ask: &AskId) -> Option<&'a Decision> {
+pub(super) fn find_queued_decision<'a>(commands: &'a [(i64, SessionCommand)], ask: &AskId) -> Option<&'a AskDecision> {
     commands.iter().find_map(|(_, command)| match command {
-        Command::Decide(params) if params.ask == *ask => Some(&params.decision),
-        Command::Decide(_)
-        | Command::Send(_)
-        | Command::Interrupt
-        | Command::Stop
-        | Command::StopTask(_)
-        | Command::StopFleet
-        | Command::Promote(_)
-        | Command::Forget(_)
-        | Command::SetMode(_) => None,
+        SessionCommand::Decide(params) if params.ask == *ask => Some(&params.decision),
+        SessionCommand::Decide(_)
+        | SessionCommand::Send(_)
+        | SessionCommand::Interrupt
+        | SessionCommand::Stop
+        | SessionCommand::StopTask(_)
+        | SessionCommand::StopFleet
+        | SessionCommand::Promote(_)
+        | SessionCommand::Forget(_)
+        | SessionCommand::SetMode(_) => None,
     })
 }
 
 /// How something that is no longer open ended.
-pub(super) fn over(state: &AskState) -> String {
-    let local = |at: &At| time::local(*at, SystemClock.now());
+pub(super) fn describe_ask_state(state: &AskState) -> String {
+    let local = |at: &Timestamp| time::format_local(*at, SystemClock.now());
     match state {
         AskState::Open => "is open".into(),
         AskState::Decided { decision, by: protocol::DecidedBy::User, at } => {
-            format!("was {} at {}", decision.word(), local(at))
+            format!("was {} at {}", decision.as_str(), local(at))
         }
         AskState::Decided { by: protocol::DecidedBy::Deadline, at, .. } => {
             format!("was denied at {}, since nobody had decided it in time", local(at))
@@ -194,17 +197,17 @@ pub(super) fn over(state: &AskState) -> String {
 }
 
 /// Those whose number in their session this is.
-fn numbered(waiting: &[Waiting], name: &str) -> Vec<Waiting> {
+fn asks_with_number(waiting: &[PendingAsk], name: &str) -> Vec<PendingAsk> {
     let number = name.parse::<u64>().ok().filter(|_| name.bytes().all(|byte| byte.is_ascii_digit()));
     waiting.iter().filter(|waiting| Some(waiting.view.number) == number).cloned().collect()
 }
 
 /// The one open ask with a number, if nobody can have meant another: sessions number their asks each for itself, and
 /// the one that was meant may have been decided a moment ago.
-fn the_number(mut open: Vec<Waiting>, all: &[Waiting], now: At) -> Result<Waiting, Failure> {
-    let Some(first) = open.pop() else { return Err(Failure::usage("there is no ask with this number")) };
-    let lately = |at: At| now.since(at) < LATELY;
-    let is_lately = |state: &AskState, asked_at: At| match state {
+fn resolve_ask_number(mut open: Vec<PendingAsk>, all: &[PendingAsk], now: Timestamp) -> Result<PendingAsk, CliError> {
+    let Some(first) = open.pop() else { return Err(CliError::usage("there is no ask with this number")) };
+    let lately = |at: Timestamp| now.since(at) < RECENTLY_DECIDED;
+    let is_lately = |state: &AskState, asked_at: Timestamp| match state {
         AskState::Open => true,
         AskState::Decided { at, .. } => lately(*at),
         AskState::Withdrawn => lately(asked_at),
@@ -214,35 +217,35 @@ fn the_number(mut open: Vec<Waiting>, all: &[Waiting], now: At) -> Result<Waitin
         let view = &other.view;
         view.number == number && view.session != first.view.session && is_lately(&view.state, view.asked_at)
     });
-    let others: Vec<&Waiting> = others.collect();
+    let others: Vec<&PendingAsk> = others.collect();
     if others.is_empty() {
         return Ok(first);
     }
-    let named = |waiting: &&Waiting| {
+    let named = |waiting: &&PendingAsk| {
         let over = match waiting.view.state {
             AskState::Open => String::new(),
             AskState::Decided { .. } | AskState::Withdrawn => " (no longer open)".into(),
         };
-        let title = exact(&print::one_line(&waiting.title, 36));
+        let title = escape_invisible(&print::one_line(&waiting.title, 36));
         format!("{}{over} in {}: {title}", waiting.view.ask.id.short(), waiting.view.session)
     };
     let all: Vec<String> = [&first].iter().chain(&others).take(5).map(named).collect();
-    Err(Failure::usage(format!("several sessions have an ask {number}:\n  {}", all.join("\n  ")))
-        .hint(format!("give the id instead, such as {}", first.view.ask.id.short())))
+    Err(CliError::usage(format!("several sessions have an ask {number}:\n  {}", all.join("\n  ")))
+        .with_hint(format!("give the id instead, such as {}", first.view.ask.id.short())))
 }
 
-fn is_named(id: &AskId, prefix: &str) -> bool {
+fn has_id_prefix(id: &AskId, prefix: &str) -> bool {
     !prefix.is_empty() && id.0.starts_with(&prefix.to_ascii_lowercase())
 }
 
 #[cfg(test)]
 mod tests {
-    use protocol::{Ask, CallId, DecidedBy, Subject, TaskId};
+    use protocol::{Ask, AskSubject, CallId, DecidedBy, TaskId};
 
     use super::*;
 
-    fn ask(session: u128, number: u64, state: AskState) -> Waiting {
-        let subject = Subject::Question { question: "Which?".into(), choices: Vec::new() };
+    fn ask(session: u128, number: u64, state: AskState) -> PendingAsk {
+        let subject = AskSubject::Question { question: "Which?".into(), choices: Vec::new() };
         let ask = Ask {
             id: AskId(format!("{session}{number}abcdef012345")),
             call: CallId("c".into()),
@@ -250,18 +253,18 @@ mod tests {
             until_at: None,
         };
         let (session, task) = (SessionId::new(uuid::Uuid::from_u128(session)), TaskId::new(uuid::Uuid::nil()));
-        let view = AskView { session, number, task, path: "/root".into(), asked_at: At(1_000), ask, state };
-        Waiting { view, cwd: "/".into(), title: "a title".into(), owner: None, left: None }
+        let view = AskView { session, number, task, path: "/root".into(), asked_at: Timestamp(1_000), ask, state };
+        PendingAsk { view, cwd: "/".into(), title: "a title".into(), owner: None, queued_decision: None }
     }
 
     fn decided(at: u64) -> AskState {
-        let decision = Decision::Deny { words: String::new() };
-        AskState::Decided { decision, by: DecidedBy::User, at: At(at) }
+        let decision = AskDecision::Deny { message: String::new() };
+        AskState::Decided { decision, by: DecidedBy::User, at: Timestamp(at) }
     }
 
-    fn meant(all: &[Waiting], name: &str, now: u64) -> Result<AskId, String> {
-        let open: Vec<Waiting> = all.iter().filter(|ask| ask.view.state == AskState::Open).cloned().collect();
-        let found = the_number(numbered(&open, name), all, At(now));
+    fn meant(all: &[PendingAsk], name: &str, now: u64) -> Result<AskId, String> {
+        let open: Vec<PendingAsk> = all.iter().filter(|ask| ask.view.state == AskState::Open).cloned().collect();
+        let found = resolve_ask_number(asks_with_number(&open, name), all, Timestamp(now));
         found.map(|waiting| waiting.view.ask.id).map_err(|failure| failure.to_string())
     }
 
@@ -270,7 +273,11 @@ mod tests {
     fn an_ask_goes_by_its_number_unless_that_could_mean_another() {
         let one = [ask(1, 1, decided(0)), ask(1, 2, AskState::Open), ask(1, 3, AskState::Open)];
         assert_eq!(meant(&one, "2", 0), Ok(AskId("12abcdef012345".into())));
-        assert!(numbered(&one, "02a").is_empty() && numbered(&one, "+2").is_empty() && numbered(&one, "").is_empty());
+        assert!(
+            asks_with_number(&one, "02a").is_empty()
+                && asks_with_number(&one, "+2").is_empty()
+                && asks_with_number(&one, "").is_empty()
+        );
         let two = [one.as_slice(), &[ask(2, 2, AskState::Open)]].concat();
         let error = meant(&two, "2", 0).unwrap_err();
         for part in ["several sessions have an ask 2", "12abcdef0123 in ses-", "22abcdef0123 in ses-", ": a title"] {

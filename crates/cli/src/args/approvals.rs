@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::Place;
+use super::RuleScope;
 
 /// `bosun approvals`.
 #[derive(Debug, clap::Args)]
@@ -10,12 +10,12 @@ pub(crate) struct ApprovalsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ApprovalsCommand>,
     #[command(flatten)]
-    pub(crate) list: WaitingArgs,
+    pub(crate) list: ApprovalListArgs,
 }
 
 /// Which asks are listed.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct WaitingArgs {
+pub(crate) struct ApprovalListArgs {
     /// Only those of this session; the beginning of its id is enough
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct WaitingArgs {
 
 /// Which asks are decided: those that are named, or all of them.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct ChosenArgs {
+pub(crate) struct ApprovalSelectArgs {
     /// The calls: their numbers, or their ids, of which the beginning is enough
     #[arg(value_name = "ID", required_unless_present_any = ["all", "session"], conflicts_with_all = ["all", "session"])]
     pub(crate) ids: Vec<String>,
@@ -45,7 +45,7 @@ pub(crate) struct ChosenArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
     /// Lists what waits for a decision, oldest first
-    List(WaitingArgs),
+    List(ApprovalListArgs),
     /// Shows one call or question in full
     Show {
         /// Which
@@ -55,11 +55,11 @@ pub(crate) enum ApprovalsCommand {
         json: bool,
     },
     /// Lets calls run, each of them once
-    Allow(ChosenArgs),
+    Allow(ApprovalSelectArgs),
     /// Does not let calls run, and leaves questions unanswered
     Deny {
         #[command(flatten)]
-        chosen: ChosenArgs,
+        chosen: ApprovalSelectArgs,
         /// What the agent should know
         #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
         reason: String,
@@ -72,8 +72,8 @@ pub(crate) enum ApprovalsCommand {
         #[arg(long, value_name = "RULE")]
         rule: Option<String>,
         /// Whose settings the rule is written to
-        #[arg(long = "in", value_enum, default_value_t = Place::Local, value_name = "PLACE")]
-        place: Place,
+        #[arg(long = "in", value_enum, default_value_t = RuleScope::Local, value_name = "PLACE")]
+        scope: RuleScope,
         /// As JSON
         #[arg(long)]
         json: bool,

@@ -17,7 +17,7 @@ pub(crate) struct DefinitionArgs {
 
 /// How many agents there may be.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct LimitArgs {
+pub(crate) struct AgentLimitArgs {
     /// Most agents that run at once; more wait for their turn
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) max_agents: Option<u32>,

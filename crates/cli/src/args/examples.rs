@@ -109,12 +109,12 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "approvals deny" => "Example:\n  bosun approvals deny 3f9a --reason \"use make\"",
         "approvals always" => "Example:\n  bosun approvals always 3f9a --rule 'shell(git *)'",
         "approvals answer" => "Example:\n  bosun approvals answer 81d2 \"the left one\"",
-        "door" => {
-            "Examples:\n  bosun door copilot --headless --stdio\n  \
-             bosun door claude --output-format stream-json --input-format stream-json --verbose"
+        "sdk serve" => {
+            "Examples:\n  bosun sdk serve copilot --headless --stdio\n  \
+             bosun sdk serve claude --output-format stream-json --input-format stream-json --verbose"
         }
-        "doors" => "Example:\n  bosun doors install ~/.local/bin",
-        "doors install" => "Example:\n  bosun doors install ~/.local/bin --json",
+        "sdk" => "Example:\n  bosun sdk install ~/.local/bin",
+        "sdk install" => "Example:\n  bosun sdk install ~/.local/bin --json",
         "explain" => EXPLAIN,
         "fleet" => {
             "Examples:\n  bosun fleet \"make the parser total\" --permission-mode accept-edits --allow 'shell(cargo test *)'\n  \

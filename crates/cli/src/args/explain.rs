@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::PermitArgs;
+use super::PermissionArgs;
 
 /// `bosun explain`.
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct ExplainArgs {
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) permit: PermitArgs,
+    pub(crate) permissions: PermissionArgs,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,

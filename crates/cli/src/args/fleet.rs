@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::{DefinitionArgs, PermitArgs, RunArgs};
+use super::{DefinitionArgs, PermissionArgs, RunArgs};
 
 /// `bosun fleet`.
 #[derive(Debug, clap::Args)]
@@ -42,9 +42,9 @@ pub(crate) enum FleetCommand {
         run: Box<RunArgs>,
     },
     /// Tells how far a fleet is
-    Status(FleetChosenArgs),
+    Status(FleetSelectArgs),
     /// Stops a fleet that another terminal runs; `bosun fleet resume` goes on with it
-    Stop(FleetChosenArgs),
+    Stop(FleetSelectArgs),
     /// Shows which todos wait for which, as `bosun todos graph` does
     Graph {
         /// The session; the newest of this folder with a fleet when absent, and the beginning of its id is enough
@@ -65,7 +65,7 @@ pub(crate) enum FleetCommand {
 
 /// Which fleet.
 #[derive(Debug, clap::Args)]
-pub(crate) struct FleetChosenArgs {
+pub(crate) struct FleetSelectArgs {
     /// The session; the newest of this folder with a fleet when absent, and the beginning of its id is enough
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
@@ -125,7 +125,7 @@ pub(crate) struct FleetCheckArgs {
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
     #[command(flatten)]
-    pub(crate) permit: PermitArgs,
+    pub(crate) permissions: PermissionArgs,
     #[command(flatten)]
     pub(crate) definitions: DefinitionArgs,
     /// As JSON

@@ -3,10 +3,10 @@
 
 use clap::{Command, CommandFactory};
 
-use super::Args;
+use super::CliArgs;
 use super::examples::examples;
 
-const ROOT: &str = "\
+const ROOT_HELP: &str = "\
 Examples:
   bosun demo                                         see it work, offline and without a key
   bosun doctor                                       what works here, and what to do about the rest
@@ -31,7 +31,7 @@ background command failed, 4 limit of turns or time, 5 cancelled, 6 budget, 7 pa
 
 /// The command line with everything that help says.
 pub(crate) fn command() -> Command {
-    let grouped = Args::command().mut_args(|arg| {
+    let grouped = CliArgs::command().mut_args(|arg| {
         let heading = heading(arg.get_id().as_str());
         arg.help_heading(heading)
     });
@@ -39,7 +39,7 @@ pub(crate) fn command() -> Command {
         let fleet = for_fleet(fleet);
         fleet.mut_subcommand("run", for_fleet).mut_subcommand("resume", for_fleet)
     });
-    with_examples(fitted.after_help(ROOT), "")
+    with_examples(fitted.after_help(ROOT_HELP), "")
 }
 
 /// Leaves out of a fleet's help what only a prompt has, and says what an agent is there.
@@ -59,8 +59,8 @@ fn for_fleet(command: Command) -> Command {
 }
 
 /// Every flag and command there is.
-pub(crate) fn words() -> Vec<String> {
-    let (mut words, mut open) = (Vec::new(), vec![Args::command()]);
+pub(crate) fn flag_and_command_names() -> Vec<String> {
+    let (mut words, mut open) = (Vec::new(), vec![CliArgs::command()]);
     while let Some(command) = open.pop() {
         words.extend(command.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")));
         open.extend(command.get_subcommands().cloned());
@@ -70,8 +70,8 @@ pub(crate) fn words() -> Vec<String> {
 }
 
 /// The commands that can follow `bosun`.
-pub(crate) fn commands() -> Vec<String> {
-    Args::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
+pub(crate) fn subcommand_names() -> Vec<String> {
+    CliArgs::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
 /// Under which heading the help of a run shows a flag.
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn examples_are_understood() {
         let is_line = |line: &&str| line.starts_with("  bosun ");
-        for (path, help) in all(&command(), "bosun").into_iter().chain([("bosun".into(), ROOT.to_owned())]) {
+        for (path, help) in all(&command(), "bosun").into_iter().chain([("bosun".into(), ROOT_HELP.to_owned())]) {
             for line in help.lines().filter(is_line) {
                 let line = line.trim_start().split("   ").next().unwrap();
                 let parsed = command().try_get_matches_from(words(line));

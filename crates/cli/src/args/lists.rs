@@ -16,7 +16,7 @@ pub(crate) struct ListsArgs {
 
 /// Which list.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct WhichList {
+pub(crate) struct ListSelectArgs {
     /// The list: session, project, or team:NAME (`lists.use` in config.toml when left out)
     #[arg(long, value_name = "LIST")]
     pub(crate) list: Option<ListName>,
@@ -32,9 +32,9 @@ pub(crate) struct WhichList {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ItemListArgs {
     #[command(flatten)]
-    pub(crate) which: WhichList,
+    pub(crate) which: ListSelectArgs,
     /// Only those that are so far
-    #[arg(long, value_name = "STATUS", value_parser = clap::builder::PossibleValuesParser::new(ItemStatus::ALL.map(ItemStatus::word)))]
+    #[arg(long, value_name = "STATUS", value_parser = clap::builder::PossibleValuesParser::new(ItemStatus::ALL.map(ItemStatus::as_str)))]
     pub(crate) status: Option<String>,
     /// Only those of this owner
     #[arg(long, value_name = "NAME")]
@@ -54,12 +54,12 @@ pub(crate) struct ItemArgs {
     #[arg(long, value_name = "N")]
     pub(crate) version: Option<u64>,
     #[command(flatten)]
-    pub(crate) which: WhichList,
+    pub(crate) which: ListSelectArgs,
 }
 
 /// What an item says besides its subject.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct WordsArgs {
+pub(crate) struct ItemDetailArgs {
     /// What whoever does it must know
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
@@ -71,7 +71,7 @@ pub(crate) struct WordsArgs {
     pub(crate) after: Vec<ItemId>,
     /// A JSON object with whatever else is said of it; in an update, null takes a field away
     #[arg(long, value_name = "JSON", value_parser = object)]
-    pub(crate) metadata: Option<Object>,
+    pub(crate) metadata: Option<JsonObject>,
 }
 
 /// What can be done with lists, while sessions work on them and after.
@@ -86,9 +86,9 @@ pub(crate) enum ListsCommand {
         /// What is to be done, in one line
         subject: String,
         #[command(flatten)]
-        words: WordsArgs,
+        details: ItemDetailArgs,
         #[command(flatten)]
-        which: WhichList,
+        which: ListSelectArgs,
     },
     /// Changes an item
     Update {
@@ -98,10 +98,10 @@ pub(crate) enum ListsCommand {
         #[arg(long, value_name = "TEXT")]
         subject: Option<String>,
         /// How far it is
-        #[arg(long, value_name = "STATUS", value_parser = clap::builder::PossibleValuesParser::new(ItemStatus::ALL.map(ItemStatus::word)))]
+        #[arg(long, value_name = "STATUS", value_parser = clap::builder::PossibleValuesParser::new(ItemStatus::ALL.map(ItemStatus::as_str)))]
         status: Option<String>,
         #[command(flatten)]
-        words: WordsArgs,
+        details: ItemDetailArgs,
         /// An item that waits for it (may be repeated)
         #[arg(long, value_name = "ITEM")]
         before: Vec<ItemId>,
@@ -119,7 +119,7 @@ pub(crate) enum ListsCommand {
         #[arg(value_name = "ITEM")]
         item: Option<ItemId>,
         #[command(flatten)]
-        which: WhichList,
+        which: ListSelectArgs,
     },
     /// Writes a list as JSON, one item a line, fit for a repository
     Export {
@@ -127,20 +127,20 @@ pub(crate) enum ListsCommand {
         #[arg(short = 'o', long, value_name = "FILE")]
         output: Option<PathBuf>,
         #[command(flatten)]
-        which: WhichList,
+        which: ListSelectArgs,
     },
     /// Takes in items that were exported; of two versions the later counts
     Import {
         /// The file, or `-` for stdin
         file: PathBuf,
         #[command(flatten)]
-        which: WhichList,
+        which: ListSelectArgs,
     },
 }
 
 /// A JSON object.
-pub(crate) type Object = serde_json::Map<String, serde_json::Value>;
+pub(crate) type JsonObject = serde_json::Map<String, serde_json::Value>;
 
-fn object(text: &str) -> Result<Object, String> {
+fn object(text: &str) -> Result<JsonObject, String> {
     serde_json::from_str(text).map_err(|error| format!("it must be a JSON object: {error}"))
 }

@@ -27,7 +27,7 @@ pub(crate) struct ModeArgs {
 
 impl ModeArgs {
     /// The mode that was typed.
-    pub(crate) fn typed(&self) -> Option<SessionMode> {
+    pub(crate) fn session_mode(&self) -> Option<SessionMode> {
         match (self.plan, self.autopilot) {
             (true, _) => Some(SessionMode::Plan),
             (false, true) => Some(SessionMode::Autopilot),
@@ -36,12 +36,12 @@ impl ModeArgs {
     }
 
     /// The same for a session that goes on as it is.
-    pub(crate) fn untyped(&self) -> ModeArgs {
+    pub(crate) fn without_session_mode(&self) -> ModeArgs {
         ModeArgs { plan: false, autopilot: false, ..self.clone() }
     }
 }
 
 fn action(word: &str) -> Result<PlanAction, String> {
-    let known = || PlanAction::ALL.map(PlanAction::word).join(", ");
-    PlanAction::named(word).ok_or_else(|| format!("there are only: {}", known()))
+    let known = || PlanAction::ALL.map(PlanAction::as_str).join(", ");
+    PlanAction::from_name(word).ok_or_else(|| format!("there are only: {}", known()))
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::ValueEnum;
 use protocol::ListName;
 
-use super::catalog::{DefinitionArgs, LimitArgs};
+use super::catalog::{AgentLimitArgs, DefinitionArgs};
 use super::mode::ModeArgs;
-use super::permit::{AskWait, PermitArgs, parse_wait};
+use super::permission::{AskWait, PermissionArgs, parse_wait};
 
 /// Options of a run.
 #[derive(Debug, Clone, clap::Args)]
@@ -26,13 +26,13 @@ pub(crate) struct RunArgs {
     pub(crate) model: Option<String>,
     /// How hard the model thinks before it answers, where its provider can be told
     #[arg(long, value_enum, value_name = "EFFORT")]
-    pub(crate) effort: Option<Effort>,
+    pub(crate) effort: Option<EffortArg>,
     /// Shows the model this picture with the prompt: PNG, JPEG, GIF or WebP, up to 5 MB (may be repeated, up to 10)
     #[arg(long, value_name = "FILE", requires = "prompt")]
     pub(crate) image: Vec<PathBuf>,
     /// How the result is written to stdout
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
-    pub(crate) output_format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
+    pub(crate) output_format: OutputFormat,
     /// Works in this folder
     #[arg(short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
@@ -40,13 +40,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
     /// Ends the session's work when it would cost more than this many US dollars in all; needs a model with a price
-    #[arg(long, value_name = "USD", value_parser = crate::money::parse)]
+    #[arg(long, value_name = "USD", value_parser = crate::money::parse_dollars)]
     pub(crate) max_budget_usd: Option<u64>,
     /// Ends the session's work when it would use more than this many tokens in all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens_total: Option<u64>,
     /// Ends the run after this time, with one last answer, which may take up to a minute
-    #[arg(long, value_name = "TIME", value_parser = crate::time::some)]
+    #[arg(long, value_name = "TIME", value_parser = crate::time::parse_nonzero)]
     pub(crate) timeout: Option<Duration>,
     /// The list that its agents share: session, project, or team:NAME (also `lists.use` in config.toml)
     #[arg(long, value_name = "LIST")]
@@ -75,7 +75,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) mode: ModeArgs,
     #[command(flatten)]
-    pub(crate) permit: PermitArgs,
+    pub(crate) permissions: PermissionArgs,
     /// Never lets the model ask you a question
     #[arg(long)]
     pub(crate) no_ask_user: bool,
@@ -92,7 +92,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
-    pub(crate) limits: LimitArgs,
+    pub(crate) limits: AgentLimitArgs,
     /// (comes later) Servers of more tools
     #[arg(long, value_name = "FILE")]
     pub(crate) mcp_config: Vec<PathBuf>,
@@ -103,7 +103,7 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     /// The first flag that was typed and whose feature comes with a later version.
-    pub(crate) fn later(&self) -> Option<&'static str> {
+    pub(crate) fn unsupported_flag(&self) -> Option<&'static str> {
         let RunArgs { mcp_config, strict_mcp_config, .. } = self;
         let typed = [(!mcp_config.is_empty(), "--mcp-config"), (*strict_mcp_config, "--strict-mcp-config")];
         typed.into_iter().find(|(typed, _)| *typed).map(|(_, flag)| flag)
@@ -111,7 +111,7 @@ impl RunArgs {
 
     /// Whether a person reads what is told besides the answer.
     pub(crate) fn is_for_people(&self) -> bool {
-        self.output_format == Format::Text && !self.quiet
+        self.output_format == OutputFormat::Text && !self.quiet
     }
 
     /// How long a person is waited for; for ever when absent. Without somebody to see the question there is nobody
@@ -129,7 +129,7 @@ impl RunArgs {
 
 /// How a result is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// The answer.
     Text,
     /// One object with the answer and every task, denial and figure.
@@ -140,7 +140,7 @@ pub(crate) enum Format {
 
 /// How hard a model thinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Effort {
+pub(crate) enum EffortArg {
     /// As little as it can.
     Low,
     /// Somewhat.
@@ -149,12 +149,12 @@ pub(crate) enum Effort {
     High,
 }
 
-impl From<Effort> for protocol::Effort {
-    fn from(effort: Effort) -> protocol::Effort {
+impl From<EffortArg> for protocol::ReasoningEffort {
+    fn from(effort: EffortArg) -> protocol::ReasoningEffort {
         match effort {
-            Effort::Low => protocol::Effort::Low,
-            Effort::Medium => protocol::Effort::Medium,
-            Effort::High => protocol::Effort::High,
+            EffortArg::Low => protocol::ReasoningEffort::Low,
+            EffortArg::Medium => protocol::ReasoningEffort::Medium,
+            EffortArg::High => protocol::ReasoningEffort::High,
         }
     }
 }

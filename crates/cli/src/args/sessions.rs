@@ -10,12 +10,12 @@ pub(crate) struct SessionsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<SessionsCommand>,
     #[command(flatten)]
-    pub(crate) list: ListArgs,
+    pub(crate) list: SessionListArgs,
 }
 
 /// Options of a list of sessions.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct SessionListArgs {
     /// Only those of this folder
     #[arg(long)]
     pub(crate) here: bool,
@@ -34,7 +34,7 @@ pub(crate) struct ListArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// Lists sessions, newest first
-    List(ListArgs),
+    List(SessionListArgs),
     /// Shows one session and its tasks
     Show {
         /// The session
@@ -72,8 +72,8 @@ pub(crate) enum SessionsCommand {
         /// The message
         text: String,
         /// When it is read
-        #[arg(long, value_enum, default_value_t = When::Steer, value_name = "WHEN")]
-        when: When,
+        #[arg(long, value_enum, default_value_t = SendTiming::Steer, value_name = "WHEN")]
+        when: SendTiming,
     },
     /// Stops the running turn of a session
     Interrupt {
@@ -108,7 +108,7 @@ pub(crate) enum ExportFormat {
 
 /// When a message is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
+pub(crate) enum SendTiming {
     /// Between two turns.
     Steer,
     /// When the agent would end.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use config::RuleLine;
 
-use super::PermitArgs;
+use super::PermissionArgs;
 
 /// `bosun config`.
 #[derive(Debug, clap::Args)]
@@ -18,7 +18,7 @@ pub(crate) struct ConfigArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Shows every setting that counts here, and what is ignored
-    Show(Box<ShowArgs>),
+    Show(Box<ConfigShowArgs>),
     /// Prints the files that settings are read from, strongest first
     Path {
         /// As JSON
@@ -40,7 +40,7 @@ pub(crate) enum ConfigCommand {
 
 /// `bosun config show`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct ConfigShowArgs {
     /// With where each came from
     #[arg(long)]
     pub(crate) origin: bool,
@@ -48,7 +48,7 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) permit: PermitArgs,
+    pub(crate) permissions: PermissionArgs,
 }
 
 /// `bosun config allow`, `ask` and `deny`.
@@ -58,13 +58,13 @@ pub(crate) struct RuleArgs {
     #[arg(value_parser = RuleLine::parse)]
     pub(crate) rule: RuleLine,
     /// Into which of your files: the one for this project, or the one for all
-    #[arg(long = "in", value_enum, default_value_t = Place::Local, value_name = "PLACE")]
-    pub(crate) place: Place,
+    #[arg(long = "in", value_enum, default_value_t = RuleScope::Local, value_name = "PLACE")]
+    pub(crate) scope: RuleScope,
 }
 
 /// Files that rules can be added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Place {
+pub(crate) enum RuleScope {
     /// Yours for this project.
     Local,
     /// Yours for all.

@@ -1,7 +1,7 @@
 //! What can be said about tasks.
 
 use clap::{Subcommand, ValueEnum};
-use protocol::{Kind, TaskState};
+use protocol::{TaskState, TaskType};
 
 /// `bosun tasks`.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub(crate) struct TaskListArgs {
     #[arg(long, conflicts_with = "session")]
     pub(crate) all: bool,
     /// Only those in this state
-    #[arg(long, value_name = "STATE", value_parser = clap::builder::PossibleValuesParser::new(TaskState::WORDS))]
+    #[arg(long, value_name = "STATE", value_parser = clap::builder::PossibleValuesParser::new(TaskState::NAMES))]
     pub(crate) state: Option<String>,
     /// Only those of this sort
     #[arg(long, value_enum, value_name = "KIND")]
@@ -55,12 +55,12 @@ pub(crate) enum TaskKind {
     Shell,
 }
 
-impl From<TaskKind> for Kind {
-    fn from(kind: TaskKind) -> Kind {
+impl From<TaskKind> for TaskType {
+    fn from(kind: TaskKind) -> TaskType {
         match kind {
-            TaskKind::Main => Kind::Main,
-            TaskKind::Agent => Kind::Agent,
-            TaskKind::Shell => Kind::Shell,
+            TaskKind::Main => TaskType::Main,
+            TaskKind::Agent => TaskType::Agent,
+            TaskKind::Shell => TaskType::Shell,
         }
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct TodosArgs {
 
 /// Whose todos, and in which form.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct TodoPlaceArgs {
+pub(crate) struct TodoSessionArgs {
     /// Those of this session instead of the newest one of this folder; the beginning of its id is enough
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
@@ -27,16 +27,16 @@ pub(crate) struct TodoPlaceArgs {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TodoListArgs {
     #[command(flatten)]
-    pub(crate) place: TodoPlaceArgs,
+    pub(crate) session_args: TodoSessionArgs,
     /// Only those that are this far
     #[arg(long, value_enum, value_name = "STATUS")]
-    pub(crate) status: Option<StatusWord>,
+    pub(crate) status: Option<TodoStatusArg>,
 }
 
 /// How far a todo is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
-pub(crate) enum StatusWord {
+pub(crate) enum TodoStatusArg {
     /// Nobody works on it.
     Pending,
     /// Somebody does.
@@ -47,13 +47,13 @@ pub(crate) enum StatusWord {
     Blocked,
 }
 
-impl From<StatusWord> for TodoStatus {
-    fn from(word: StatusWord) -> TodoStatus {
+impl From<TodoStatusArg> for TodoStatus {
+    fn from(word: TodoStatusArg) -> TodoStatus {
         match word {
-            StatusWord::Pending => TodoStatus::Pending,
-            StatusWord::InProgress => TodoStatus::InProgress,
-            StatusWord::Done => TodoStatus::Done,
-            StatusWord::Blocked => TodoStatus::Blocked,
+            TodoStatusArg::Pending => TodoStatus::Pending,
+            TodoStatusArg::InProgress => TodoStatus::InProgress,
+            TodoStatusArg::Done => TodoStatus::Done,
+            TodoStatusArg::Blocked => TodoStatus::Blocked,
         }
     }
 }
@@ -82,7 +82,7 @@ pub(crate) struct NewTodoArgs {
     #[arg(long, value_name = "PATTERN")]
     pub(crate) files: Vec<String>,
     #[command(flatten)]
-    pub(crate) place: TodoPlaceArgs,
+    pub(crate) session_args: TodoSessionArgs,
 }
 
 /// Which todos.
@@ -92,7 +92,7 @@ pub(crate) struct TodoArgs {
     #[arg(value_name = "ID", required = true)]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
-    pub(crate) place: TodoPlaceArgs,
+    pub(crate) session_args: TodoSessionArgs,
 }
 
 /// What can be done with todos, from any terminal.
@@ -101,11 +101,11 @@ pub(crate) enum TodosCommand {
     /// Lists todos in the order that they were written
     List(TodoListArgs),
     /// Lists those that can be worked on now
-    Ready(TodoPlaceArgs),
+    Ready(TodoSessionArgs),
     /// Shows which depend on which
     Graph {
         #[command(flatten)]
-        place: TodoPlaceArgs,
+        session_args: TodoSessionArgs,
         /// As a Mermaid flowchart
         #[arg(long, conflicts_with = "json")]
         mermaid: bool,
@@ -114,7 +114,7 @@ pub(crate) enum TodosCommand {
         dot: bool,
     },
     /// Shows what is done, what everybody works on and what is left, as it changes
-    Watch(TodoPlaceArgs),
+    Watch(TodoSessionArgs),
     /// Adds a todo
     Add(NewTodoArgs),
     /// Says that todos are done

@@ -2,21 +2,21 @@
 
 use std::path::Path;
 
-use config::{ListedAgent, ListedSkill, ListedSlash, Plugin, Problem, RemoteState, Severity};
-use protocol::Source;
+use config::{DefinitionProblem, ListedAgent, ListedSkill, ListedSlashCommand, Plugin, RemoteState, Severity};
+use protocol::DefinitionSource;
 use serde::Serialize;
 
 use crate::print;
-use crate::setup::{Found, remote_words};
+use crate::setup::{LoadedCatalog, describe_remote};
 
 /// The catalogue as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Written<'a> {
-    agents: Vec<Line<'a>>,
-    skills: Vec<Line<'a>>,
-    commands: Vec<Line<'a>>,
-    plugins: Vec<PluginLine<'a>>,
+struct CatalogListOutput<'a> {
+    agents: Vec<CatalogRow<'a>>,
+    skills: Vec<CatalogRow<'a>>,
+    commands: Vec<CatalogRow<'a>>,
+    plugins: Vec<PluginRow<'a>>,
     /// Files of the project that do not count, since nobody has trusted it.
     ignored: Vec<&'a Path>,
     remote: &'a RemoteState,
@@ -25,12 +25,12 @@ struct Written<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct CatalogRow<'a> {
     name: &'a str,
     description: &'a str,
-    source: &'a Source,
+    source: &'a DefinitionSource,
     /// The definition of the same name that counts instead.
-    shadowed_by: Option<&'a Source>,
+    shadowed_by: Option<&'a DefinitionSource>,
     user_invocable: bool,
     model_invocable: bool,
     /// What it asks for and this version cannot do.
@@ -39,24 +39,24 @@ struct Line<'a> {
 }
 
 #[derive(Serialize)]
-struct PluginLine<'a> {
+struct PluginRow<'a> {
     name: &'a str,
     version: Option<&'a str>,
     folder: String,
 }
 
-pub(super) fn list(found: &Found, json: bool) {
+pub(super) fn list(found: &LoadedCatalog, json: bool) {
     let gathered = &found.gathered;
-    let agents: Vec<Line<'_>> = gathered.agents.iter().map(Line::from).collect();
-    let skills: Vec<Line<'_>> = gathered.skills.iter().map(Line::from).collect();
-    let commands: Vec<Line<'_>> = gathered.slashes.iter().map(Line::from).collect();
-    let plugins: Vec<PluginLine<'_>> = gathered.plugins.iter().map(PluginLine::from).collect();
-    let untrusted = |problem: &&Problem| problem.severity == Severity::Untrusted;
+    let agents: Vec<CatalogRow<'_>> = gathered.agents.iter().map(CatalogRow::from).collect();
+    let skills: Vec<CatalogRow<'_>> = gathered.skills.iter().map(CatalogRow::from).collect();
+    let commands: Vec<CatalogRow<'_>> = gathered.slashes.iter().map(CatalogRow::from).collect();
+    let plugins: Vec<PluginRow<'_>> = gathered.plugins.iter().map(PluginRow::from).collect();
+    let untrusted = |problem: &&DefinitionProblem| problem.severity == Severity::Untrusted;
     let ignored: Vec<&Path> =
         gathered.problems.iter().filter(untrusted).map(|problem| problem.file.as_path()).collect();
     let problems = gathered.problems.len();
     if json {
-        return print::json(&Written {
+        return print::json(&CatalogListOutput {
             agents,
             skills,
             commands,
@@ -66,23 +66,23 @@ pub(super) fn list(found: &Found, json: bool) {
             problems,
         });
     }
-    rows("agents", &agents);
-    rows("skills", &skills);
-    rows("commands", &commands);
+    print_rows("agents", &agents);
+    print_rows("skills", &skills);
+    print_rows("commands", &commands);
     if !plugins.is_empty() {
-        print::answer("plugins");
+        print::output("plugins");
     }
-    for PluginLine { name, version, folder } in &plugins {
-        print::row(print::plain(&format!("  {name:<20}  {:<10}  {folder}", version.unwrap_or_default())));
+    for PluginRow { name, version, folder } in &plugins {
+        print::row(print::sanitize(&format!("  {name:<20}  {:<10}  {folder}", version.unwrap_or_default())));
     }
     if !ignored.is_empty() {
-        print::answer("ignored, since you have not trusted the project (`bosun trust`)");
+        print::output("ignored, since you have not trusted the project (`bosun trust`)");
     }
     for file in ignored {
-        print::row(print::plain(&format!("  {}", file.display())).replace(['\n', '\t'], " "));
+        print::row(print::sanitize(&format!("  {}", file.display())).replace(['\n', '\t'], " "));
     }
-    if let Some((_, words)) = remote_words(&gathered.remote) {
-        print::note(print::plain(&words));
+    if let Some((_, words)) = describe_remote(&gathered.remote) {
+        print::note(print::sanitize(&words));
     }
     if problems > 0 {
         let verb = if problems == 1 { "is 1 problem" } else { &format!("are {problems} problems") };
@@ -90,9 +90,9 @@ pub(super) fn list(found: &Found, json: bool) {
     }
 }
 
-fn rows(title: &str, lines: &[Line<'_>]) {
+fn print_rows(title: &str, lines: &[CatalogRow<'_>]) {
     if !lines.is_empty() {
-        print::answer(title);
+        print::output(title);
     }
     for line in lines {
         let state = match (line.shadowed_by, line.unserved.is_empty()) {
@@ -101,31 +101,31 @@ fn rows(title: &str, lines: &[Line<'_>]) {
             (None, true) => String::new(),
         };
         let text = format!("  {:<20}  {}{state}", line.name, line.source);
-        print::row(print::plain(&text).replace(['\n', '\t'], " "));
+        print::row(print::sanitize(&text).replace(['\n', '\t'], " "));
         if line.shadowed_by.is_none() {
             let about = print::one_line(line.description, 200);
-            print::row(print::plain(&format!("  {:<20}  {about}", "")));
+            print::row(print::sanitize(&format!("  {:<20}  {about}", "")));
         }
     }
 }
 
-impl<'a> From<&'a ListedAgent> for Line<'a> {
-    fn from(ListedAgent { spec, shadowed_by, .. }: &'a ListedAgent) -> Line<'a> {
-        Line {
+impl<'a> From<&'a ListedAgent> for CatalogRow<'a> {
+    fn from(ListedAgent { spec, shadowed_by, .. }: &'a ListedAgent) -> CatalogRow<'a> {
+        CatalogRow {
             name: &spec.name,
             description: &spec.description,
             source: &spec.source,
             shadowed_by: shadowed_by.as_ref(),
             user_invocable: spec.user_invocable,
             model_invocable: spec.model_invocable,
-            unserved: &spec.unserved,
+            unserved: &spec.unsupported,
         }
     }
 }
 
-impl<'a> From<&'a ListedSkill> for Line<'a> {
-    fn from(ListedSkill { spec, shadowed_by }: &'a ListedSkill) -> Line<'a> {
-        Line {
+impl<'a> From<&'a ListedSkill> for CatalogRow<'a> {
+    fn from(ListedSkill { spec, shadowed_by }: &'a ListedSkill) -> CatalogRow<'a> {
+        CatalogRow {
             name: &spec.name,
             description: &spec.description,
             source: &spec.source,
@@ -137,9 +137,9 @@ impl<'a> From<&'a ListedSkill> for Line<'a> {
     }
 }
 
-impl<'a> From<&'a ListedSlash> for Line<'a> {
-    fn from(ListedSlash { spec, shadowed_by }: &'a ListedSlash) -> Line<'a> {
-        Line {
+impl<'a> From<&'a ListedSlashCommand> for CatalogRow<'a> {
+    fn from(ListedSlashCommand { spec, shadowed_by }: &'a ListedSlashCommand) -> CatalogRow<'a> {
+        CatalogRow {
             name: &spec.name,
             description: &spec.description,
             source: &spec.source,
@@ -151,9 +151,9 @@ impl<'a> From<&'a ListedSlash> for Line<'a> {
     }
 }
 
-impl<'a> From<&'a Plugin> for PluginLine<'a> {
-    fn from(plugin: &'a Plugin) -> PluginLine<'a> {
+impl<'a> From<&'a Plugin> for PluginRow<'a> {
+    fn from(plugin: &'a Plugin) -> PluginRow<'a> {
         let Plugin { name, version, folder, .. } = plugin;
-        PluginLine { name, version: version.as_deref(), folder: folder.display().to_string() }
+        PluginRow { name, version: version.as_deref(), folder: folder.display().to_string() }
     }
 }

@@ -4,24 +4,24 @@ mod check;
 mod list;
 mod show;
 
-use config::{Choice, Config, Env};
+use config::{Config, Env, SettingsFileScope};
 
 use crate::args::{CatalogArgs, CatalogCommand, CatalogOptions};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::setup::{Found, Setup, refused};
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use crate::setup::{LoadedCatalog, Setup, settings_failure};
 
-pub(crate) async fn perform(args: &CatalogArgs) -> Result<Exit, Failure> {
+pub(crate) async fn perform(args: &CatalogArgs) -> Result<CommandExit, CliError> {
     match &args.command {
         CatalogCommand::List(options) => {
-            let (found, _config) = look(options).await?;
+            let (found, _config) = load_catalog(options).await?;
             list::list(&found, options.json);
-            Ok(Exit::Success)
+            Ok(CommandExit::Success)
         }
-        CatalogCommand::Show { name, options } => show::show(&look(options).await?.0, name, options.json),
+        CatalogCommand::Show { name, options } => show::show(&load_catalog(options).await?.0, name, options.json),
         CatalogCommand::Check { options, strict } => {
-            let (mut found, config) = look(options).await?;
-            let access = config.access(&Env::read()).map_err(refused)?;
+            let (mut found, config) = load_catalog(options).await?;
+            let access = config.access(&Env::read()).map_err(settings_failure)?;
             found.add_unusable(&config.agents, &access);
             Ok(check::check(&found, &config.agents, options.json, *strict))
         }
@@ -29,10 +29,10 @@ pub(crate) async fn perform(args: &CatalogArgs) -> Result<Exit, Failure> {
 }
 
 /// Everything there is in the working folder, as a run would find it.
-async fn look(options: &CatalogOptions) -> Result<(Found, Config), Failure> {
+async fn load_catalog(options: &CatalogOptions) -> Result<(LoadedCatalog, Config), CliError> {
     let mut setup = Setup::read()?;
-    setup.ask_catalog(None).await;
-    let layers = setup.here()?;
-    let found = setup.found(&layers, &Choice::ALL, &options.definitions)?;
+    setup.fetch_remote_catalog(None).await;
+    let layers = setup.layers_here()?;
+    let found = setup.load_catalog(&layers, &SettingsFileScope::ALL, &options.definitions)?;
     Ok((found, layers.config()))
 }

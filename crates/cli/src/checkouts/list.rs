@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use git::{Checkout, TrashedCheckout};
 use serde::Serialize;
 
-use super::git;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use super::git_in_home;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::Setup;
 
 /// Most files whose sizes are summed up.
-const LOOKS: usize = 100_000;
+const MAX_SIZED_ENTRIES: usize = 100_000;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct CheckoutRow {
     task: String,
     session: String,
     name: String,
@@ -30,28 +30,28 @@ struct Row {
     bytes: u64,
 }
 
-pub(super) fn list(setup: &Setup, json: bool) -> Result<Exit, Failure> {
-    let used = Checkout::all(&git(setup), &setup.home).iter().map(of_checkout).collect::<Vec<_>>();
-    let trashed = TrashedCheckout::all(&setup.home).into_iter().map(|trashed| of_trash(setup, &trashed));
-    let rows: Vec<Row> = used.into_iter().chain(trashed).collect();
+pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
+    let used = Checkout::all(&git_in_home(setup), &setup.home).iter().map(checkout_row).collect::<Vec<_>>();
+    let trashed = TrashedCheckout::all(&setup.home).into_iter().map(|trashed| trash_row(setup, &trashed));
+    let rows: Vec<CheckoutRow> = used.into_iter().chain(trashed).collect();
     if json {
         print::json(&rows);
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     if rows.is_empty() {
         print::note("no checkouts; agents with `isolation: worktree` make them");
     }
-    for Row { task, state, name, commit, bytes, path, .. } in &rows {
+    for CheckoutRow { task, state, name, commit, bytes, path, .. } in &rows {
         let commit = commit.as_deref().and_then(|commit| commit.get(..12)).unwrap_or("-");
-        let (name, path) = (print::plain(&print::one_line(name, 24)), print::plain(&path.display().to_string()));
+        let (name, path) = (print::sanitize(&print::one_line(name, 24)), print::sanitize(&path.display().to_string()));
         print::row(format_args!("{task}  {state:<8} {commit:<12} {:>7} kB  {name:<16} {path}", bytes / 1000));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn of_checkout(checkout: &Checkout) -> Row {
+fn checkout_row(checkout: &Checkout) -> CheckoutRow {
     let (id, commit) = (checkout.id(), checkout.sealed().map(ToString::to_string));
-    Row {
+    CheckoutRow {
         task: id.task.to_string(),
         session: id.session.to_string(),
         name: checkout.name().to_owned(),
@@ -64,13 +64,13 @@ fn of_checkout(checkout: &Checkout) -> Row {
         pinned: commit.is_some().then(|| id.work_ref()),
         commit,
         repository: Some(checkout.repository().to_owned()),
-        bytes: size(checkout.path()),
+        bytes: folder_size(checkout.path()),
     }
 }
 
-fn of_trash(setup: &Setup, trashed: &TrashedCheckout) -> Row {
+fn trash_row(setup: &Setup, trashed: &TrashedCheckout) -> CheckoutRow {
     let path = trashed.path(&setup.home);
-    Row {
+    CheckoutRow {
         task: trashed.id.task.to_string(),
         session: trashed.id.session.to_string(),
         name: trashed.why.clone(),
@@ -78,19 +78,19 @@ fn of_trash(setup: &Setup, trashed: &TrashedCheckout) -> Row {
         commit: None,
         pinned: None,
         repository: None,
-        bytes: size(&path),
+        bytes: folder_size(&path),
         path,
     }
 }
 
 /// The bytes of the files in a folder, no link being followed.
-pub(crate) fn size(folder: &Path) -> u64 {
+pub(crate) fn folder_size(folder: &Path) -> u64 {
     let (mut open, mut bytes, mut looks) = (vec![folder.to_owned()], 0, 0);
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             looks += 1;
             match entry.metadata() {
-                Ok(found) if found.is_dir() && looks < LOOKS => open.push(entry.path()),
+                Ok(found) if found.is_dir() && looks < MAX_SIZED_ENTRIES => open.push(entry.path()),
                 Ok(found) => bytes += found.len(),
                 Err(_gone) => {}
             }

@@ -6,12 +6,12 @@ use git::{Checkout, DiscardOutcome, Git, TrashedCheckout};
 use host::{Clock, Guardian, SystemClock};
 
 use crate::args::{CheckoutsArgs, CheckoutsCommand};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::Setup;
 
-pub(crate) fn perform(args: &CheckoutsArgs) -> Result<Exit, Failure> {
+pub(crate) fn perform(args: &CheckoutsArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
     match &args.command {
         None => list::list(&setup, args.json),
@@ -21,37 +21,39 @@ pub(crate) fn perform(args: &CheckoutsArgs) -> Result<Exit, Failure> {
 }
 
 /// Git, for what is done in Bosun's home and in the repositories that checkouts were made from.
-pub(crate) fn git(setup: &Setup) -> Git {
+pub(crate) fn git_in_home(setup: &Setup) -> Git {
     let guardian = Guardian::new("/proc/self/exe".into());
     let known = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name.into(), setup.env.text(name)?.into())));
     Git::new(guardian, setup.home.root(), &known.collect::<Vec<_>>())
 }
 
-fn remove(setup: &Setup, ids: &[String]) -> Result<Exit, Failure> {
-    let all = Checkout::all(&git(setup), &setup.home);
+fn remove(setup: &Setup, ids: &[String]) -> Result<CommandExit, CliError> {
+    let all = Checkout::all(&git_in_home(setup), &setup.home);
     // All of them are found before the first is moved.
-    let found = ids.iter().map(|id| one(id, &all, |checkout| checkout.id().task.to_string()));
-    for checkout in found.collect::<Result<Vec<_>, Failure>>()? {
+    let found = ids.iter().map(|id| find_by_prefix(id, &all, |checkout| checkout.id().task.to_string()));
+    for checkout in found.collect::<Result<Vec<_>, CliError>>()? {
         match checkout.clone().trash(&setup.home, SystemClock.now(), "removed by hand") {
             Ok(DiscardOutcome::Trashed { name, .. }) => {
-                print::answer(format_args!("{}  in the trash as {name}", checkout.id().task));
+                print::output(format_args!("{}  in the trash as {name}", checkout.id().task));
             }
-            Ok(DiscardOutcome::Removed(_)) => print::answer(format_args!("{}  removed", checkout.id().task)),
-            Err(error) => return Err(Failure::failed(error)),
+            Ok(DiscardOutcome::Removed(_)) => print::output(format_args!("{}  removed", checkout.id().task)),
+            Err(error) => return Err(CliError::failed(error)),
         }
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn restore(setup: &Setup, id: &str) -> Result<Exit, Failure> {
+fn restore(setup: &Setup, id: &str) -> Result<CommandExit, CliError> {
     let all = TrashedCheckout::all(&setup.home);
-    let path = one(id, &all, |trashed| trashed.id.task.to_string())?.restore(&setup.home).map_err(Failure::failed)?;
-    print::answer(path.display());
-    Ok(Exit::Success)
+    let path = find_by_prefix(id, &all, |trashed| trashed.id.task.to_string())?
+        .restore(&setup.home)
+        .map_err(CliError::failed)?;
+    print::output(path.display());
+    Ok(CommandExit::Success)
 }
 
 /// The one that is meant.
-fn one<'a, T>(given: &str, all: &'a [T], id: impl Fn(&T) -> String) -> Result<&'a T, Failure> {
+fn find_by_prefix<'a, T>(given: &str, all: &'a [T], id: impl Fn(&T) -> String) -> Result<&'a T, CliError> {
     let fits = |one: &&T| {
         id(one) == given || id(one).trim_start_matches("task-").starts_with(given.trim_start_matches("task-"))
     };
@@ -59,7 +61,7 @@ fn one<'a, T>(given: &str, all: &'a [T], id: impl Fn(&T) -> String) -> Result<&'
     let hint = "`bosun checkouts` lists them";
     match fitting[..] {
         [one] if !given.is_empty() => Ok(one),
-        [] | [_] => Err(Failure::usage(format!("there is no checkout `{given}`")).hint(hint)),
-        _ => Err(Failure::usage(format!("`{given}` is the beginning of {} ids", fitting.len())).hint(hint)),
+        [] | [_] => Err(CliError::usage(format!("there is no checkout `{given}`")).with_hint(hint)),
+        _ => Err(CliError::usage(format!("`{given}` is the beginning of {} ids", fitting.len())).with_hint(hint)),
     }
 }

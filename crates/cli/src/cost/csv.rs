@@ -2,22 +2,22 @@
 
 use std::fmt::Write as _;
 
-use super::sum::{Key, Sum, Sums};
+use super::sum::{CostKey, CostSum, CostTotals};
 
-const HEAD: &str = "name,session,turns,input,cache_read,cache_write,output,unanswered_tokens,tokens,cost_usd\n";
+const HEADER: &str = "name,session,turns,input,cache_read,cache_write,output,unanswered_tokens,tokens,cost_usd\n";
 
 /// A line for each sum, and one for the total.
-pub(super) fn of(sums: &Sums) -> String {
-    let mut text = HEAD.to_owned();
+pub(super) fn to_csv(sums: &CostTotals) -> String {
+    let mut text = HEADER.to_owned();
     for (key, sum) in &sums.lines {
         line(&mut text, key, sum);
     }
-    line(&mut text, &Key { name: "total".into(), session: None }, &sums.total);
+    line(&mut text, &CostKey { name: "total".into(), session: None }, &sums.total);
     text
 }
 
-fn line(text: &mut String, key: &Key, sum: &Sum) {
-    let Sum { turns, usage, spent, lost, .. } = sum;
+fn line(text: &mut String, key: &CostKey, sum: &CostSum) {
+    let CostSum { turns, usage, spent, lost, .. } = sum;
     let session = key.session.map(|session| session.to_string()).unwrap_or_default();
     // Empty where it is not known: a spreadsheet would take any word for nothing.
     let money = sum.money().micros().map(|micros| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000));

@@ -2,25 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::{At, Cost, SessionId, Usage};
+use protocol::{Cost, SessionId, Timestamp, Usage};
 use serde::Serialize;
-use store::Spending;
+use store::TaskSpending;
 
-use super::today::Today;
-use crate::args::By;
+use super::today::DailySpending;
+use crate::args::CostGrouping;
 use crate::money::Money;
 
 /// Everything that was spent, line by line.
 #[derive(Debug)]
-pub(super) struct Sums {
-    pub(super) by: By,
-    pub(super) lines: BTreeMap<Key, Sum>,
-    pub(super) total: Sum,
+pub(super) struct CostTotals {
+    pub(super) by: CostGrouping,
+    pub(super) lines: BTreeMap<CostKey, CostSum>,
+    pub(super) total: CostSum,
 }
 
 /// What a line is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct CostKey {
     /// A model, an agent, a session's title or a task's path.
     pub(super) name: String,
     /// The session, where a line is about one.
@@ -29,7 +29,7 @@ pub(super) struct Key {
 
 /// What some turns came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Sum {
+pub(super) struct CostSum {
     pub(super) turns: u64,
     pub(super) usage: Usage,
     pub(super) spent: Cost,
@@ -39,42 +39,42 @@ pub(super) struct Sum {
     answered: BTreeSet<String>,
 }
 
-impl Sums {
-    pub(super) fn new(by: By) -> Sums {
-        Sums { by, lines: BTreeMap::new(), total: Sum::default() }
+impl CostTotals {
+    pub(super) fn new(by: CostGrouping) -> CostTotals {
+        CostTotals { by, lines: BTreeMap::new(), total: CostSum::default() }
     }
 
-    pub(super) fn add(&mut self, session: SessionId, title: &str, spending: Spending) {
+    pub(super) fn add(&mut self, session: SessionId, title: &str, spending: TaskSpending) {
         self.total.add(&spending);
         let key = match self.by {
-            By::Session => Key { name: title.to_owned(), session: Some(session) },
-            By::Model => Key { name: spending.asked.clone(), session: None },
-            By::Agent => Key { name: spending.agent.clone(), session: None },
-            By::Task => Key { name: spending.path.clone(), session: Some(session) },
+            CostGrouping::Session => CostKey { name: title.to_owned(), session: Some(session) },
+            CostGrouping::Model => CostKey { name: spending.requested_model.clone(), session: None },
+            CostGrouping::Agent => CostKey { name: spending.agent.clone(), session: None },
+            CostGrouping::Task => CostKey { name: spending.path.clone(), session: Some(session) },
         };
         self.lines.entry(key).or_default().add(&spending);
     }
 
-    pub(super) fn written(&self, since: Option<At>, today: Today) -> Written<'_> {
+    pub(super) fn to_report(&self, since: Option<Timestamp>, today: DailySpending) -> CostReport<'_> {
         let by = match self.by {
-            By::Session => "session",
-            By::Model => "model",
-            By::Agent => "agent",
-            By::Task => "task",
+            CostGrouping::Session => "session",
+            CostGrouping::Model => "model",
+            CostGrouping::Agent => "agent",
+            CostGrouping::Task => "task",
         };
         let lines = self.lines.iter().map(|(key, sum)| sum.written(Some(key))).collect();
-        Written { by, since_at: since, lines, total: self.total.written(None), today }
+        CostReport { by, since_at: since, lines, total: self.total.written(None), today }
     }
 }
 
-impl Sum {
-    fn add(&mut self, spending: &Spending) {
+impl CostSum {
+    fn add(&mut self, spending: &TaskSpending) {
         self.turns += spending.turns;
         self.usage = self.usage.plus(spending.usage);
         self.spent = self.spent.plus(spending.cost);
         self.lost = self.lost.plus(spending.lost);
         self.unpriced |= !spending.priced;
-        self.answered.extend(spending.answered.clone());
+        self.answered.extend(spending.reported_model.clone());
     }
 
     pub(super) fn money(&self) -> Money {
@@ -86,8 +86,8 @@ impl Sum {
         (self.unpriced && self.spent.micros > 0).then_some(Money::Known(self.spent.micros))
     }
 
-    fn written<'a>(&'a self, about: Option<&'a Key>) -> Line<'a> {
-        Line {
+    fn written<'a>(&'a self, about: Option<&'a CostKey>) -> CostRow<'a> {
+        CostRow {
             name: about.map(|key| &*key.name),
             session: about.and_then(|key| key.session),
             turns: self.turns,
@@ -105,17 +105,17 @@ impl Sum {
 /// The sums as JSON.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Written<'a> {
+pub(super) struct CostReport<'a> {
     by: &'static str,
-    since_at: Option<At>,
-    lines: Vec<Line<'a>>,
-    total: Line<'a>,
-    today: Today,
+    since_at: Option<Timestamp>,
+    lines: Vec<CostRow<'a>>,
+    total: CostRow<'a>,
+    today: DailySpending,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct CostRow<'a> {
     /// A model, an agent, a session's title or a task's path; absent in the total.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
@@ -146,14 +146,14 @@ mod tests {
 
     use super::*;
 
-    fn spending(asked: &str, agent: &str, input: u64, micros: Option<u64>) -> Spending {
+    fn spending(asked: &str, agent: &str, input: u64, micros: Option<u64>) -> TaskSpending {
         let lost = Cost { tokens: 5, micros: micros.map_or(0, |_| 1) };
-        Spending {
+        TaskSpending {
             task: TaskId::new(Uuid::nil()),
             path: "/root".into(),
             agent: agent.into(),
-            asked: asked.into(),
-            answered: Some(format!("{asked}-2026")),
+            requested_model: asked.into(),
+            reported_model: Some(format!("{asked}-2026")),
             turns: 1,
             usage: Usage { input, output: 1, cache_read: 2, cache_write: 3 },
             cost: Cost { tokens: input + 6 + lost.tokens, micros: micros.unwrap_or(0) + lost.micros },
@@ -162,9 +162,9 @@ mod tests {
         }
     }
 
-    fn sums(by: By) -> Sums {
+    fn sums(by: CostGrouping) -> CostTotals {
         let session = |n| SessionId::new(Uuid::from_u128(n));
-        let mut sums = Sums::new(by);
+        let mut sums = CostTotals::new(by);
         sums.add(session(1), "one", spending("a", "main", 10, Some(100)));
         sums.add(session(1), "one", spending("b", "main", 20, None));
         sums.add(session(2), "two", spending("a", "help", 40, Some(400)));
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn lines_add_up_to_the_total_whatever_they_sum_up() {
-        for by in [By::Session, By::Model, By::Agent, By::Task] {
-            let Sums { lines, total, .. } = sums(by);
+        for by in [CostGrouping::Session, CostGrouping::Model, CostGrouping::Agent, CostGrouping::Task] {
+            let CostTotals { lines, total, .. } = sums(by);
             assert_eq!(lines.len(), 2, "{by:?}");
             let spent = lines.values().fold(Cost::ZERO, |sum, line| sum.plus(line.spent));
             let usage = lines.values().fold(Usage::default(), |sum, line| sum.plus(line.usage));
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn money_is_unknown_only_where_a_price_is_missing() {
-        let sums = sums(By::Model);
+        let sums = sums(CostGrouping::Model);
         let money: Vec<(&str, Money)> = sums.lines.iter().map(|(key, sum)| (&*key.name, sum.money())).collect();
         assert_eq!(money, [("a", Money::Known(502)), ("b", Money::Unknown)]);
         assert_eq!(sums.total.known_part(), Some(Money::Known(502)));

@@ -2,29 +2,29 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::sum::{Key, Sum, Sums};
-use crate::args::By;
+use super::sum::{CostKey, CostSum, CostTotals};
+use crate::args::CostGrouping;
 use crate::money::Money;
 use crate::print;
 
-const HEADS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "unanswered", "cost"];
+const HEADERS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "unanswered", "cost"];
 
 /// A name keeps so many columns, however narrow the terminal is.
-const SHORTEST_NAME: usize = 12;
+const MIN_NAME_WIDTH: usize = 12;
 
 /// Prints the sums, the most tokens first.
-pub(super) fn show(sums: &Sums) {
+pub(super) fn print_table(sums: &CostTotals) {
     if sums.lines.is_empty() {
         print::note("nothing was spent");
         return;
     }
-    let mut lines: Vec<(&Key, &Sum)> = sums.lines.iter().collect();
+    let mut lines: Vec<(&CostKey, &CostSum)> = sums.lines.iter().collect();
     lines.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.spent.tokens));
-    let mut rows = vec![(heading(sums.by).to_owned(), HEADS.map(str::to_owned))];
+    let mut rows = vec![(heading(sums.by).to_owned(), HEADERS.map(str::to_owned))];
     rows.extend(lines.into_iter().map(|(key, sum)| (name(key), cells(sum))));
     rows.push(("total".to_owned(), cells(&sums.total)));
     for line in aligned(&rows, print::width()) {
-        print::answer(line);
+        print::output(line);
     }
     if sums.total.lost.tokens > 0 {
         print::note("unanswered: what questions that were cut are counted as; nobody knows what they used");
@@ -34,21 +34,21 @@ pub(super) fn show(sums: &Sums) {
     }
 }
 
-fn heading(by: By) -> &'static str {
+fn heading(by: CostGrouping) -> &'static str {
     match by {
-        By::Session => "session",
-        By::Model => "model",
-        By::Agent => "agent",
-        By::Task => "task",
+        CostGrouping::Session => "session",
+        CostGrouping::Model => "model",
+        CostGrouping::Agent => "agent",
+        CostGrouping::Task => "task",
     }
 }
 
-fn name(key: &Key) -> String {
-    let name = print::plain(&print::one_line(&key.name, 48));
+fn name(key: &CostKey) -> String {
+    let name = print::sanitize(&print::one_line(&key.name, 48));
     key.session.map_or_else(|| name.clone(), |session| format!("{session}  {name}"))
 }
 
-fn cells(sum: &Sum) -> [String; 7] {
+fn cells(sum: &CostSum) -> [String; 7] {
     let usage = sum.usage;
     let counts = [sum.turns, usage.input, usage.cache_read, usage.cache_write, usage.output, sum.lost.tokens];
     let [turns, input, read, write, output, lost] = counts.map(|count| count.to_string());
@@ -64,10 +64,10 @@ fn aligned(rows: &[(String, [String; 7])], columns: Option<usize>) -> Vec<String
     let widths: [usize; 7] =
         std::array::from_fn(|column| rows.iter().map(|(_, cells)| width(&cells[column])).max().unwrap_or(0));
     let numbers: usize = widths.iter().map(|width| width + 2).sum();
-    let room = columns.map_or(first, |columns| columns.saturating_sub(numbers).max(SHORTEST_NAME));
+    let room = columns.map_or(first, |columns| columns.saturating_sub(numbers).max(MIN_NAME_WIDTH));
     let line = |(name, cells): &(String, [String; 7])| {
         let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        format!("{}  {}", print::cell(name, first.min(room)), cells.join("  "))
+        format!("{}  {}", print::fit_cell(name, first.min(room)), cells.join("  "))
     };
     rows.iter().map(line).collect()
 }

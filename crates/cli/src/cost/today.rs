@@ -2,9 +2,9 @@
 
 use host::Home;
 use kernel::day::{Day, DayLedger};
-use protocol::At;
+use protocol::Timestamp;
 use serde::Serialize;
-use store::{Buckets, StoreError};
+use store::{BucketStore, StoreError};
 
 use crate::money::Money;
 use crate::print;
@@ -12,28 +12,28 @@ use crate::print;
 /// What was spent today. Days are those of UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Today {
+pub(super) struct DailySpending {
     spent_usd: Money,
     /// `budget.day-usd`; null when no day has a limit.
     limit_usd: Option<Money>,
     /// When the next day begins.
-    ends_at: At,
+    ends_at: Timestamp,
 }
 
-impl Today {
-    pub(super) fn read(home: &Home, limit: Option<u64>, now: At) -> Result<Today, StoreError> {
-        let (buckets, day) = (Buckets::open_to_read(home)?, Day::of(now));
-        let spent = match buckets.read(Buckets::DAYS)? {
+impl DailySpending {
+    pub(super) fn read(home: &Home, limit: Option<u64>, now: Timestamp) -> Result<DailySpending, StoreError> {
+        let (buckets, day) = (BucketStore::open_to_read(home)?, Day::of(now));
+        let spent = match buckets.read(BucketStore::DAYS)? {
             Some(state) => serde_json::from_str::<DayLedger>(&state).unwrap_or_default().spent(day),
             // As the next run will count it.
             None => buckets.spent_since(home, day.start())?,
         };
-        Ok(Today { spent_usd: Money::Known(spent), limit_usd: limit.map(Money::Known), ends_at: day.end() })
+        Ok(DailySpending { spent_usd: Money::Known(spent), limit_usd: limit.map(Money::Known), ends_at: day.end() })
     }
 
     /// Says how much of the limit is used, if there is one.
     pub(super) fn show(self) {
-        let Today { spent_usd, limit_usd, ends_at } = self;
+        let DailySpending { spent_usd, limit_usd, ends_at } = self;
         if let Some(limit) = limit_usd {
             print::note(format_args!("today: {spent_usd} of {limit}; the next day begins at {ends_at}"));
         }
@@ -42,7 +42,7 @@ impl Today {
 
 #[cfg(test)]
 mod tests {
-    use kernel::bucket::Holder;
+    use kernel::bucket::PermitHolder;
 
     use super::*;
 
@@ -50,16 +50,16 @@ mod tests {
     fn what_was_spent_today_stands_beside_its_limit() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().join("home")).unwrap();
-        let now = At(1_800_000_000_000);
+        let now = Timestamp(1_800_000_000_000);
         let mut ledger = DayLedger::default();
-        ledger.settle(Day::of(now), &Holder("own".into()), 0, 1_500_000);
+        ledger.settle(Day::of(now), &PermitHolder("own".into()), 0, 1_500_000);
         let state = serde_json::to_string(&ledger).unwrap();
-        Buckets::open(&home).unwrap().change(Buckets::DAYS, |_| (state, ())).unwrap();
-        let today = Today::read(&home, Some(5_000_000), now).unwrap();
+        BucketStore::open(&home).unwrap().change(BucketStore::DAYS, |_| (state, ())).unwrap();
+        let today = DailySpending::read(&home, Some(5_000_000), now).unwrap();
         assert_eq!((today.spent_usd, today.limit_usd), (Money::Known(1_500_000), Some(Money::Known(5_000_000))));
-        let tomorrow = Today::read(&home, None, today.ends_at).unwrap();
+        let tomorrow = DailySpending::read(&home, None, today.ends_at).unwrap();
         assert_eq!((tomorrow.spent_usd, tomorrow.limit_usd), (Money::Known(0), None));
-        Buckets::open(&home).unwrap().clear().unwrap();
-        assert_eq!(Today::read(&home, Some(5_000_000), now).unwrap(), today, "what was spent is not forgotten");
+        BucketStore::open(&home).unwrap().clear().unwrap();
+        assert_eq!(DailySpending::read(&home, Some(5_000_000), now).unwrap(), today, "what was spent is not forgotten");
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use host::{Home, HomeError};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// The scripted model, and the plan that its workers work by.
 const SCRIPT: &str = include_str!("fix.yaml");
@@ -24,19 +24,19 @@ const SAMPLE: [(&str, &str); 5] = [
 
 /// A folder with everything the demo needs and makes.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct DemoFolder {
     root: PathBuf,
 }
 
-impl Folder {
+impl DemoFolder {
     /// Makes the folder: `given`, which must be new or empty, or a temporary one that stays.
-    pub(super) fn make(given: Option<&Path>) -> Result<Folder, Failure> {
+    pub(super) fn make(given: Option<&Path>) -> Result<DemoFolder, CliError> {
         require_shell()?;
         let root = match given {
             Some(path) => make_empty(path)?,
             None => make_temporary()?,
         };
-        let folder = Folder { root };
+        let folder = DemoFolder { root };
         folder.make_home()?;
         folder.write_sample().map_err(|error| unusable(&folder.root, &error))?;
         Ok(folder)
@@ -57,15 +57,15 @@ impl Folder {
         self.root.join("home")
     }
 
-    fn make_home(&self) -> Result<(), Failure> {
+    fn make_home(&self) -> Result<(), CliError> {
         fs::create_dir(self.home()).map_err(|error| unusable(&self.root, &error))?;
         match Home::open(self.home()) {
             Ok(_) => Ok(()),
-            Err(HomeError::TooLong { path, most }) => Err(Failure::usage(format!(
+            Err(HomeError::TooLong { path, most }) => Err(CliError::usage(format!(
                 "{} is longer than {most} bytes, too long for a socket in it",
                 path.display()
             ))
-            .hint("choose a shorter path with --dir DIR")),
+            .with_hint("choose a shorter path with --dir DIR")),
             Err(error) => Err(unusable(&self.root, &error)),
         }
     }
@@ -82,32 +82,32 @@ impl Folder {
     }
 }
 
-fn require_shell() -> Result<(), Failure> {
+fn require_shell() -> Result<(), CliError> {
     if Path::new("/bin/sh").exists() {
         return Ok(());
     }
-    Err(Failure::usage("there is no /bin/sh, which the sample is written for").hint("install a POSIX shell"))
+    Err(CliError::usage("there is no /bin/sh, which the sample is written for").with_hint("install a POSIX shell"))
 }
 
-fn make_empty(path: &Path) -> Result<PathBuf, Failure> {
+fn make_empty(path: &Path) -> Result<PathBuf, CliError> {
     let failed = |error: io::Error| unusable(path, &error);
     fs::create_dir_all(path).map_err(failed)?;
     if fs::read_dir(path).map_err(failed)?.next().is_some() {
-        return Err(Failure::usage(format!("{} is not empty", path.display()))
-            .hint("give --dir a new or empty folder; without it the demo makes a temporary one"));
+        return Err(CliError::usage(format!("{} is not empty", path.display()))
+            .with_hint("give --dir a new or empty folder; without it the demo makes a temporary one"));
     }
     path.canonicalize().map_err(failed)
 }
 
-fn make_temporary() -> Result<PathBuf, Failure> {
+fn make_temporary() -> Result<PathBuf, CliError> {
     let made = tempfile::Builder::new().prefix("bosun-demo-").tempdir();
     let made = made.and_then(|folder| folder.keep().canonicalize());
     made.map_err(|error| unusable(&std::env::temp_dir(), &error))
 }
 
-fn unusable(path: &Path, error: &dyn std::error::Error) -> Failure {
-    Failure::usage(format!("cannot make the sample in {}: {error}", path.display()))
-        .hint("choose a folder that you can write to with --dir DIR")
+fn unusable(path: &Path, error: &dyn std::error::Error) -> CliError {
+    CliError::usage(format!("cannot make the sample in {}: {error}", path.display()))
+        .with_hint("choose a folder that you can write to with --dir DIR")
 }
 
 #[cfg(test)]
@@ -118,14 +118,14 @@ mod tests {
     fn a_folder_that_holds_something_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("mine"), "").unwrap();
-        assert!(Folder::make(Some(folder.path())).is_err());
+        assert!(DemoFolder::make(Some(folder.path())).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn the_sample_fails_in_each_of_its_parts() {
         let place = tempfile::tempdir().unwrap();
-        let folder = Folder::make(Some(&place.path().join("new"))).unwrap();
+        let folder = DemoFolder::make(Some(&place.path().join("new"))).unwrap();
         for part in ["dates", "words", "sums"] {
             let (passes, output) = run_tests(&folder, part);
             assert!(!passes && output.contains("1 failed"), "{output}");
@@ -134,14 +134,14 @@ mod tests {
 
     #[test]
     fn the_script_and_the_plan_are_well_formed() {
-        model::Script::parse(SCRIPT, "fix.yaml").unwrap();
+        model::ScriptModel::parse(SCRIPT, "fix.yaml").unwrap();
         let place = tempfile::tempdir().unwrap();
-        let folder = Folder::make(Some(&place.path().join("new"))).unwrap();
-        assert_eq!(config::Plan::read(&folder.root.join("plan.yaml")).unwrap().todos.len(), 4);
+        let folder = DemoFolder::make(Some(&place.path().join("new"))).unwrap();
+        assert_eq!(config::FleetPlan::read(&folder.root.join("plan.yaml")).unwrap().todos.len(), 4);
     }
 
     #[expect(clippy::disallowed_methods, reason = "the sample is tested without anything of ours around it")]
-    fn run_tests(folder: &Folder, part: &str) -> (bool, String) {
+    fn run_tests(folder: &DemoFolder, part: &str) -> (bool, String) {
         let tests = folder.project().join("tests/run.sh");
         let ran = std::process::Command::new("/bin/sh").arg(tests).arg(part).output().unwrap();
         (ran.status.success(), String::from_utf8(ran.stdout).unwrap())

@@ -6,22 +6,22 @@ use crate::doctor;
 
 /// The sample's history.
 #[derive(Debug)]
-pub(super) struct History {
+pub(super) struct SampleHistory {
     git: Git,
     /// The commit that the fleet began with.
     base: String,
 }
 
-impl History {
+impl SampleHistory {
     /// Makes the folder of `git` a repository whose one commit is everything in it; or says why that cannot be.
-    pub(super) async fn begin(git: Git) -> Result<History, String> {
+    pub(super) async fn begin(git: Git) -> Result<SampleHistory, String> {
         let version = git.text(&["--version"]).await.map_err(|error| error.to_string())?;
         let version = version.trim_start_matches("git version ");
         if doctor::is_old_git(version) {
             return Err(format!("git {version} is too old; install git 2.38 or newer"));
         }
         let base = commit(&git).await.map_err(|error| error.to_string())?;
-        Ok(History { git, base })
+        Ok(SampleHistory { git, base })
     }
 
     /// The commits, as a graph.

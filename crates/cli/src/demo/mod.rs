@@ -4,26 +4,26 @@
 //! Everything it makes, its session included, is in one folder that stays, and nothing of the user's is touched.
 //! It succeeds only if the sample's tests pass at the end, run once more without the agents.
 
-mod beginning;
-mod ending;
 mod folder;
 mod history;
+mod introduction;
 mod pace;
-mod stage;
+mod runner;
+mod summary;
 
 use crate::args::DemoArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 
-use folder::Folder;
-use stage::Stage;
+use folder::DemoFolder;
+use runner::DemoRunner;
 
-pub(crate) async fn show(args: &DemoArgs) -> Result<Exit, Failure> {
-    let folder = Folder::make(args.dir.as_deref())?;
-    let stage = Stage::set(&folder, pace::of(args)).await?;
-    beginning::tell(&folder, &stage);
-    let run = stage.play().await?;
-    let proof = stage.prove().await?;
-    ending::tell(&folder, &stage, run, &proof).await?;
-    Ok(Exit::worst([run, proof.exit()]))
+pub(crate) async fn run(args: &DemoArgs) -> Result<CommandExit, CliError> {
+    let folder = DemoFolder::make(args.dir.as_deref())?;
+    let stage = DemoRunner::prepare(&folder, pace::pace_for(args)).await?;
+    introduction::print_introduction(&folder, &stage);
+    let run = stage.run_fleet().await?;
+    let proof = stage.run_tests().await?;
+    summary::print_summary(&folder, &stage, run, &proof).await?;
+    Ok(CommandExit::worst([run, proof.exit()]))
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
-use model::{Deltas, Facts, Model, Request};
+use model::{Deltas, Model, ModelFacts, ModelRequest};
 
 use crate::args::DemoArgs;
 
 /// How fast the demo goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(super) enum DemoPace {
     /// As fast as it can.
     Fast,
     /// So that a person can read along.
@@ -19,16 +19,16 @@ pub(super) enum Pace {
 }
 
 /// Nobody reads along in a pipe.
-pub(super) fn of(args: &DemoArgs) -> Pace {
-    if args.fast || !std::io::stdout().is_terminal() { Pace::Fast } else { Pace::Readable }
+pub(super) fn pace_for(args: &DemoArgs) -> DemoPace {
+    if args.fast || !std::io::stdout().is_terminal() { DemoPace::Fast } else { DemoPace::Readable }
 }
 
-impl Pace {
+impl DemoPace {
     /// The model at this pace.
     pub(super) fn apply(self, model: Arc<dyn Model>) -> Arc<dyn Model> {
         match self {
-            Pace::Fast => model,
-            Pace::Readable => Arc::new(Paced(model)),
+            DemoPace::Fast => model,
+            DemoPace::Readable => Arc::new(PacedModel(model)),
         }
     }
 }
@@ -36,18 +36,18 @@ impl Pace {
 const PAUSE: Duration = Duration::from_millis(1200);
 
 #[derive(Debug)]
-struct Paced(Arc<dyn Model>);
+struct PacedModel(Arc<dyn Model>);
 
-impl Model for Paced {
+impl Model for PacedModel {
     fn name(&self) -> &str {
         self.0.name()
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         self.0.facts()
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         let answer = self.0.ask(request);
         tokio::time::sleep(PAUSE).map(|()| answer).flatten_stream().boxed()
     }

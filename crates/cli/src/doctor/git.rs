@@ -3,51 +3,55 @@
 
 use host::ExitStatus;
 
-use super::Check;
-use super::programs::{Answer, Silence, Starter, first_line};
+use super::DoctorCheck;
+use super::programs::{ProgramFailure, ProgramOutput, ProgramRunner, first_line};
 
 /// Settings of a repository that make git run something.
-const RUNNING: &str = r"^(filter\..*|core\.fsmonitor|core\.sshcommand|diff\..*|core\.worktree)$";
+const PROGRAM_SETTINGS: &str = r"^(filter\..*|core\.fsmonitor|core\.sshcommand|diff\..*|core\.worktree)$";
 
 /// The oldest git that can do what checkouts and merges need.
-const OLDEST: (u32, u32) = (2, 38);
+const OLDEST_VERSION: (u32, u32) = (2, 38);
 
-pub(super) async fn check(starter: &Starter<'_>) -> Check {
+pub(super) async fn check(starter: &ProgramRunner<'_>) -> DoctorCheck {
     let remedy = "install git; without it an agent cannot look at the history";
     let version = match starter.run("git", &["--version"]).await {
-        Ok(Answer { status, text }) if status.is_success() => first_line(&text).replace("git version ", ""),
-        Ok(Answer { status, .. }) => return Check::warn("git", format!("git does not work: {status}"), remedy),
-        Err(Silence::Missing) => return Check::warn("git", "git was not found", remedy),
-        Err(Silence::Other(why)) => return Check::warn("git", format!("git does not answer: {why}"), remedy),
+        Ok(ProgramOutput { status, text }) if status.is_success() => first_line(&text).replace("git version ", ""),
+        Ok(ProgramOutput { status, .. }) => {
+            return DoctorCheck::warn("git", format!("git does not work: {status}"), remedy);
+        }
+        Err(ProgramFailure::Missing) => return DoctorCheck::warn("git", "git was not found", remedy),
+        Err(ProgramFailure::Other(why)) => {
+            return DoctorCheck::warn("git", format!("git does not answer: {why}"), remedy);
+        }
     };
     if is_old(&version) {
         let text = format!("{version} is too old for agents in checkouts of their own");
-        return Check::warn("git", text, "install git 2.38 or newer");
+        return DoctorCheck::warn("git", text, "install git 2.38 or newer");
     }
     match starter.run("git", &["rev-parse", "--is-inside-work-tree"]).await {
-        Ok(Answer { status, .. }) if status.is_success() => {}
-        Ok(_) | Err(_) if starter.scene.top.join(".git").exists() => {
-            let text = format!("{version}, but it does not take {} for a repository", starter.scene.top.display());
-            return Check::warn("git", text, "`git status` says why");
+        Ok(ProgramOutput { status, .. }) if status.is_success() => {}
+        Ok(_) | Err(_) if starter.context.top.join(".git").exists() => {
+            let text = format!("{version}, but it does not take {} for a repository", starter.context.top.display());
+            return DoctorCheck::warn("git", text, "`git status` says why");
         }
-        Ok(_) | Err(_) => return Check::ok("git", format!("{version}, not in a repository")),
+        Ok(_) | Err(_) => return DoctorCheck::ok("git", format!("{version}, not in a repository")),
     }
-    Check::ok("git", format!("{version}, in a repository with {}", changes(starter).await))
+    DoctorCheck::ok("git", format!("{version}, in a repository with {}", describe_changes(starter).await))
 }
 
 /// Whether a version is older than what merges can be tried with. One that cannot be read is not.
 pub(crate) fn is_old(version: &str) -> bool {
     let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
-    matches!((parts.next(), parts.next()), (Some(major), Some(minor)) if (major, minor) < OLDEST)
+    matches!((parts.next(), parts.next()), (Some(major), Some(minor)) if (major, minor) < OLDEST_VERSION)
 }
 
 /// How many files differ from the last commit.
-async fn changes(starter: &Starter<'_>) -> String {
-    let settings = ["config", "--show-scope", "--includes", "--name-only", "--get-regexp", RUNNING];
+async fn describe_changes(starter: &ProgramRunner<'_>) -> String {
+    let settings = ["config", "--show-scope", "--includes", "--name-only", "--get-regexp", PROGRAM_SETTINGS];
     let harmless = match starter.run("git", &settings).await {
-        Ok(Answer { status: ExitStatus::Code(0), text }) => text.lines().all(is_of_user),
+        Ok(ProgramOutput { status: ExitStatus::Code(0), text }) => text.lines().all(is_of_user),
         // None is set.
-        Ok(Answer { status: ExitStatus::Code(1), text }) => text.is_empty(),
+        Ok(ProgramOutput { status: ExitStatus::Code(1), text }) => text.is_empty(),
         // An old git does not tell whose a setting is.
         Ok(_) | Err(_) => false,
     };
@@ -57,7 +61,7 @@ async fn changes(starter: &Starter<'_>) -> String {
     let status =
         ["-c", "core.fsmonitor=false", "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"];
     match starter.run("git", &status).await {
-        Ok(Answer { status, text }) if status.is_success() => match text.matches('\0').count() {
+        Ok(ProgramOutput { status, text }) if status.is_success() => match text.matches('\0').count() {
             0 => "no changes".into(),
             1 => "1 changed file".into(),
             count => format!("{count} changed files"),

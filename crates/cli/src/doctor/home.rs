@@ -6,129 +6,137 @@ use std::time::{Duration, Instant};
 
 use host::{Home, machine};
 use protocol::{SessionId, TaskState};
-use store::{Look, Reader};
+use store::{HeaderStatus, SessionReader};
 
-use super::{Check, Scene};
+use super::{DoctorCheck, DoctorContext};
 
 /// How long sizes are added up; after it, the sum is said to be a part.
-const PATIENCE: Duration = Duration::from_millis(300);
+const SIZE_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Most sessions that are asked what they were doing.
-const ASKED: usize = 50;
+const MAX_INSPECTED: usize = 50;
 
 /// Most sessions that are told one by one.
-const TOLD: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// Less room than this is told, and less than a tenth of it is a failure.
-const LOW: u64 = 1 << 30;
+const LOW_SPACE_BYTES: u64 = 1 << 30;
 
-pub(super) fn checks(scene: &Scene) -> Vec<Check> {
+pub(super) fn checks(scene: &DoctorContext) -> Vec<DoctorCheck> {
     let Some(root) = &scene.home else {
-        return vec![Check::fail(
+        return vec![DoctorCheck::fail(
             "home",
             "neither BOSUN_HOME nor HOME is set",
             "set BOSUN_HOME to a folder of your own",
         )];
     };
-    let mut checks = vec![usable(root), room(root)];
+    let mut checks = vec![home_folder(root), free_space(root)];
     if let Some(home) = Home::look(root) {
         checks.extend(sessions(&home));
     }
     checks
 }
 
-fn usable(root: &Path) -> Check {
+fn home_folder(root: &Path) -> DoctorCheck {
     match Home::check(root) {
-        Ok(()) if root.exists() => Check::ok("home", root.display().to_string()),
+        Ok(()) if root.exists() => DoctorCheck::ok("home", root.display().to_string()),
         Ok(()) => {
-            Check::ok("home", format!("{} does not exist yet; it is made with the first session", root.display()))
+            DoctorCheck::ok("home", format!("{} does not exist yet; it is made with the first session", root.display()))
         }
         // What the message says ends with what to do.
         Err(error) => {
             let told = error.to_string();
             let (text, remedy) = told.split_once("; ").unwrap_or((&told, "set BOSUN_HOME to a folder of your own"));
-            Check::fail("home", text, remedy)
+            DoctorCheck::fail("home", text, remedy)
         }
     }
 }
 
-fn room(root: &Path) -> Check {
+fn free_space(root: &Path) -> DoctorCheck {
     let there = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     match machine::free_bytes(there) {
-        Ok(free) if free < LOW / 10 => Check::fail(
+        Ok(free) if free < LOW_SPACE_BYTES / 10 => DoctorCheck::fail(
             "disk",
-            format!("{} free for {}", size(free), root.display()),
+            format!("{} free for {}", format_bytes(free), root.display()),
             "free some space; `bosun gc --days 30` removes old sessions",
         ),
-        Ok(free) if free < LOW => Check::warn(
+        Ok(free) if free < LOW_SPACE_BYTES => DoctorCheck::warn(
             "disk",
-            format!("{} free for {}", size(free), root.display()),
+            format!("{} free for {}", format_bytes(free), root.display()),
             "free some space; `bosun gc --days 30` removes old sessions",
         ),
-        Ok(free) => Check::ok("disk", format!("{} free", size(free))),
-        Err(error) => Check::warn("disk", format!("free space is not known: {error}"), "see that the disk is mounted"),
+        Ok(free) => DoctorCheck::ok("disk", format!("{} free", format_bytes(free))),
+        Err(error) => {
+            DoctorCheck::warn("disk", format!("free space is not known: {error}"), "see that the disk is mounted")
+        }
     }
 }
 
 /// What the sessions take, which cannot be read, and which wait for somebody to go on.
-fn sessions(home: &Home) -> Vec<Check> {
+fn sessions(home: &Home) -> Vec<DoctorCheck> {
     let folder = home.sessions_dir();
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return vec![Check::ok("sessions", "none yet")],
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return vec![DoctorCheck::ok("sessions", "none yet")];
+        }
         Err(error) => {
             let text = format!("cannot read {}: {error}", folder.display());
-            return vec![Check::fail("sessions", text, "make it yours, or set BOSUN_HOME to another folder")];
+            return vec![DoctorCheck::fail("sessions", text, "make it yours, or set BOSUN_HOME to another folder")];
         }
     };
     let mut ids: Vec<SessionId> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
     // Ids begin with the time, so this is newest first.
     ids.sort_by_key(|id| std::cmp::Reverse(id.uuid()));
-    let mut checks = vec![taken(home, &ids)];
-    checks.extend(first(ids.iter().filter_map(|id| unreadable(home, *id)).collect()));
-    let open = ids.iter().filter(|id| has_open_log(home, **id)).take(ASKED);
-    checks.extend(first(open.filter_map(|id| left(home, *id)).collect()));
+    let mut checks = vec![disk_usage(home, &ids)];
+    checks.extend(limit_checks(ids.iter().filter_map(|id| unreadable(home, *id)).collect()));
+    let open = ids.iter().filter(|id| has_open_log(home, **id)).take(MAX_INSPECTED);
+    checks.extend(limit_checks(open.filter_map(|id| interrupted_session(home, *id)).collect()));
     checks.extend(leftovers(home));
     checks
 }
 
 /// Checkouts that no session of today needs, and those in the trash.
-fn leftovers(home: &Home) -> Option<Check> {
+fn leftovers(home: &Home) -> Option<DoctorCheck> {
     let folders = fs::read_dir(home.checkouts_dir()).into_iter().flatten().flatten();
     let is_orphan = |name: &str| name.parse().is_ok_and(|id: SessionId| !home.session_dir(id).exists());
     let orphans = folders.filter(|folder| folder.file_name().to_str().is_some_and(is_orphan)).count();
     let trashed = fs::read_dir(home.trash_dir()).into_iter().flatten().count();
     let text = match (orphans, trashed) {
         (0, 0) => return None,
-        (0, trashed) => return Some(Check::ok("checkouts", format!("{trashed} in the trash"))),
+        (0, trashed) => return Some(DoctorCheck::ok("checkouts", format!("{trashed} in the trash"))),
         (orphans, trashed) => format!("those of {orphans} removed sessions are left, {trashed} are in the trash"),
     };
-    Some(Check::warn("checkouts", text, "`bosun gc` removes what is kept elsewhere"))
+    Some(DoctorCheck::warn("checkouts", text, "`bosun gc` removes what is kept elsewhere"))
 }
 
 /// The first of many checks, and how many there are besides.
-fn first(mut checks: Vec<Check>) -> Vec<Check> {
-    let more = checks.len().saturating_sub(TOLD);
-    checks.truncate(TOLD);
+fn limit_checks(mut checks: Vec<DoctorCheck>) -> Vec<DoctorCheck> {
+    let more = checks.len().saturating_sub(MAX_LISTED);
+    checks.truncate(MAX_LISTED);
     if more > 0 {
-        checks.push(Check::warn("sessions", format!("the same holds for {more} more"), "`bosun sessions` lists all"));
+        checks.push(DoctorCheck::warn(
+            "sessions",
+            format!("the same holds for {more} more"),
+            "`bosun sessions` lists all",
+        ));
     }
     checks
 }
 
-fn taken(home: &Home, ids: &[SessionId]) -> Check {
+fn disk_usage(home: &Home, ids: &[SessionId]) -> DoctorCheck {
     let began = Instant::now();
     let mut bytes = 0;
     let mut all = true;
     for id in ids {
-        all = began.elapsed() < PATIENCE;
+        all = began.elapsed() < SIZE_TIMEOUT;
         if !all {
             break;
         }
         bytes += files_in(&home.session_dir(*id)) + files_in(&home.output_dir(*id));
     }
     let least = if all { "" } else { "at least " };
-    Check::ok("sessions", format!("{}, {least}{}", ids.len(), size(bytes)))
+    DoctorCheck::ok("sessions", format!("{}, {least}{}", ids.len(), format_bytes(bytes)))
 }
 
 fn files_in(folder: &Path) -> u64 {
@@ -136,37 +144,37 @@ fn files_in(folder: &Path) -> u64 {
     files.filter(fs::Metadata::is_file).map(|file| file.len()).sum()
 }
 
-fn unreadable(home: &Home, id: SessionId) -> Option<Check> {
+fn unreadable(home: &Home, id: SessionId) -> Option<DoctorCheck> {
     let path = home.session_db(id);
-    let (why, remedy) = match store::look(&path) {
-        Ok(Look::Current | Look::Older | Look::Empty) => return None,
-        Ok(Look::Newer(form)) => {
+    let (why, remedy) = match store::inspect_header(&path) {
+        Ok(HeaderStatus::Current | HeaderStatus::Older | HeaderStatus::Empty) => return None,
+        Ok(HeaderStatus::Newer(form)) => {
             (format!("a newer Bosun wrote it (form {form})"), "use that version for it".to_owned())
         }
-        Ok(Look::Stranger) => (
+        Ok(HeaderStatus::NotSession) => (
             "its file is damaged".to_owned(),
             format!("bosun sessions export {id} saves what can be read; bosun sessions rm {id} removes it"),
         ),
         Err(error) => (format!("{}: {error}", path.display()), "make the file yours again".to_owned()),
     };
-    Some(Check::warn("sessions", format!("{id} cannot be read: {why}"), remedy))
+    Some(DoctorCheck::warn("sessions", format!("{id} cannot be read: {why}"), remedy))
 }
 
 /// Whether the session has a log that was not folded into its file: it runs, or its owner died.
 fn has_open_log(home: &Home, id: SessionId) -> bool {
     let path = home.session_db(id);
-    let settled = matches!(store::look(&path), Ok(Look::Current | Look::Empty));
+    let settled = matches!(store::inspect_header(&path), Ok(HeaderStatus::Current | HeaderStatus::Empty));
     let log = path.with_extension("db-wal");
     settled && fs::metadata(log).is_ok_and(|log| log.len() > 0)
 }
 
 /// A session that was at work when its owner died.
-fn left(home: &Home, id: SessionId) -> Option<Check> {
-    let reader = Reader::open(home, id).ok()?;
+fn interrupted_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
+    let reader = SessionReader::open(home, id).ok()?;
     let alive = reader.lease().ok()?.is_some_and(|(_, owner)| owner.is_alive());
     let state = reader.session_view().ok()?.state;
     match state {
-        TaskState::Interrupted if !alive => Some(Check::warn(
+        TaskState::Interrupted if !alive => Some(DoctorCheck::warn(
             "sessions",
             format!("{id} was at work when its process ended"),
             format!("go on with: bosun --resume {id}"),
@@ -181,7 +189,7 @@ fn left(home: &Home, id: SessionId) -> Option<Check> {
 }
 
 /// A number of bytes as people say it.
-pub(super) fn size(bytes: u64) -> String {
+pub(super) fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut scaled = bytes as f64 / 1024.0;
     let mut unit = 0;
@@ -199,7 +207,7 @@ mod tests {
     #[test]
     fn sizes_are_short() {
         assert_eq!(
-            [0, 512, 4 << 20, 3 << 30, u64::MAX].map(size),
+            [0, 512, 4 << 20, 3 << 30, u64::MAX].map(format_bytes),
             ["0.0 KiB", "0.5 KiB", "4.0 MiB", "3.0 GiB", "16777216.0 TiB"]
         );
     }

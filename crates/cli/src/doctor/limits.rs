@@ -3,36 +3,42 @@
 use host::limits::OpenFiles;
 use host::memory::{MemoryBounds, MemoryGauge, MemoryHeadroom, MemoryReading};
 
-use super::Check;
-use super::home::size;
+use super::DoctorCheck;
+use super::home::format_bytes;
 
 /// Fewer open files than this may not be enough for a thousand agents.
-const FILES: u64 = 4096;
+const MIN_OPEN_FILES: u64 = 4096;
 
-pub(super) fn checks() -> [Check; 2] {
+pub(super) fn checks() -> [DoctorCheck; 2] {
     [files(OpenFiles::current()), memory(MemoryGauge::default().read().ok())]
 }
 
-fn files(OpenFiles { now, most }: OpenFiles) -> Check {
+fn files(OpenFiles { now, most }: OpenFiles) -> DoctorCheck {
     let told = |files: Option<u64>| files.map_or_else(|| "any number of".to_owned(), |files| files.to_string());
     let text = format!("{} open files, raised to {} for agents", told(now), told(most));
     match most {
-        Some(most) if most < FILES => {
-            Check::warn("limits", text, format!("raise the hard limit to {FILES} or more (see `ulimit -Hn`)"))
-        }
-        Some(_) | None => Check::ok("limits", text),
+        Some(most) if most < MIN_OPEN_FILES => DoctorCheck::warn(
+            "limits",
+            text,
+            format!("raise the hard limit to {MIN_OPEN_FILES} or more (see `ulimit -Hn`)"),
+        ),
+        Some(_) | None => DoctorCheck::ok("limits", text),
     }
 }
 
-fn memory(reading: Option<MemoryReading>) -> Check {
+fn memory(reading: Option<MemoryReading>) -> DoctorCheck {
     let Some(reading) = reading else {
-        return Check::warn("memory", "the machine does not tell how much is left", "mount /proc to let Bosun see it");
+        return DoctorCheck::warn(
+            "memory",
+            "the machine does not tell how much is left",
+            "mount /proc to let Bosun see it",
+        );
     };
     let pressure = reading.pressure.map(|pressure| format!(", pressure {pressure} %")).unwrap_or_default();
-    let text = format!("{} of {} available{pressure}", size(reading.available), size(reading.total));
+    let text = format!("{} of {} available{pressure}", format_bytes(reading.available), format_bytes(reading.total));
     match MemoryBounds::default().room(&reading, MemoryHeadroom::Ample) {
-        MemoryHeadroom::Ample => Check::ok("memory", text),
-        MemoryHeadroom::Tight => Check::warn(
+        MemoryHeadroom::Ample => DoctorCheck::ok("memory", text),
+        MemoryHeadroom::Tight => DoctorCheck::warn(
             "memory",
             format!("{text}; agents begin one at a time"),
             "end other programs, or give Bosun's control group more memory",
@@ -42,17 +48,17 @@ fn memory(reading: Option<MemoryReading>) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::Status;
+    use super::super::check::CheckStatus;
     use super::*;
 
     #[test]
     fn t5_few_files_and_little_memory_are_told_with_a_remedy() {
         let few = files(OpenFiles { now: Some(256), most: Some(1024) });
-        assert_eq!((few.status, few.text.as_str()), (Status::Warn, "256 open files, raised to 1024 for agents"));
-        assert_eq!(files(OpenFiles { now: Some(1024), most: None }).status, Status::Ok);
+        assert_eq!((few.status, few.text.as_str()), (CheckStatus::Warn, "256 open files, raised to 1024 for agents"));
+        assert_eq!(files(OpenFiles { now: Some(1024), most: None }).status, CheckStatus::Ok);
         let little = memory(Some(MemoryReading { available: 100 << 20, total: 4 << 30, pressure: Some(1.5) }));
         let text = "100.0 MiB of 4.0 GiB available, pressure 1.5 %; agents begin one at a time";
-        assert_eq!((little.status, little.text.as_str()), (Status::Warn, text));
-        assert_eq!(memory(None).status, Status::Warn);
+        assert_eq!((little.status, little.text.as_str()), (CheckStatus::Warn, text));
+        assert_eq!(memory(None).status, CheckStatus::Warn);
     }
 }

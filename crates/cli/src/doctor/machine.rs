@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use super::sandbox::release;
-use super::{Check, Scene};
+use super::{DoctorCheck, DoctorContext};
 use crate::print;
 
 /// Variables that say where providers are and how other machines are reached.
-const ROUTE: [&str; 11] = [
+const NETWORK_VARIABLES: [&str; 11] = [
     "http_proxy",
     "HTTP_PROXY",
     "https_proxy",
@@ -25,7 +25,7 @@ const ROUTE: [&str; 11] = [
 /// The variable that makes Bosun fail on order.
 const FAULT: &str = config::FAULT;
 
-pub(super) fn checks(scene: &Scene) -> Vec<Check> {
+pub(super) fn checks(scene: &DoctorContext) -> Vec<DoctorCheck> {
     let mut checks = vec![versions(), environment(scene)];
     checks.extend(certificates(scene));
     checks.extend(fault(scene));
@@ -33,7 +33,7 @@ pub(super) fn checks(scene: &Scene) -> Vec<Check> {
     checks
 }
 
-fn versions() -> Check {
+fn versions() -> DoctorCheck {
     let (form, sqlite) = store::sqlite_version();
     let text = format!(
         "bosun {}, sessions of form {form}, SQLite {sqlite}, {}, kernel {}",
@@ -41,7 +41,7 @@ fn versions() -> Check {
         system(),
         release()
     );
-    Check::ok("versions", text)
+    DoctorCheck::ok("versions", text)
 }
 
 fn system() -> String {
@@ -51,42 +51,46 @@ fn system() -> String {
 }
 
 /// Which variables are set; a proxy's value may hold a password and is not shown.
-fn environment(scene: &Scene) -> Check {
+fn environment(scene: &DoctorContext) -> DoctorCheck {
     let set = |name: &&str| scene.env.text(name).is_some();
     let mut names: Vec<&str> = scene.env.names("BOSUN_");
     names.sort_unstable();
-    names.extend(ROUTE.iter().filter(|name| set(name)));
+    names.extend(NETWORK_VARIABLES.iter().filter(|name| set(name)));
     names.extend(["SSL_CERT_FILE", "SSL_CERT_DIR", "NO_COLOR"].iter().filter(|name| set(name)));
     let names = if names.is_empty() { "nothing that Bosun heeds".to_owned() } else { names.join(", ") };
-    Check::ok("environment", format!("set: {names}"))
+    DoctorCheck::ok("environment", format!("set: {names}"))
 }
 
-fn certificates(scene: &Scene) -> Vec<Check> {
+fn certificates(scene: &DoctorContext) -> Vec<DoctorCheck> {
     let gone = |name: &&str| scene.env.text(name).is_some_and(|path| !Path::new(&path).exists());
     let told = |name| {
-        Check::fail("environment", format!("{name} names what does not exist"), format!("correct {name}, or unset it"))
+        DoctorCheck::fail(
+            "environment",
+            format!("{name} names what does not exist"),
+            format!("correct {name}, or unset it"),
+        )
     };
     ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter(gone).map(told).collect()
 }
 
-fn fault(scene: &Scene) -> Option<Check> {
+fn fault(scene: &DoctorContext) -> Option<DoctorCheck> {
     let text = format!("{FAULT} is set: Bosun fails on order, as its tests need it");
-    scene.env.fault.as_ref().map(|_| Check::warn("environment", text, format!("unset {FAULT}")))
+    scene.env.fault.as_ref().map(|_| DoctorCheck::warn("environment", text, format!("unset {FAULT}")))
 }
 
-fn terminal(scene: &Scene) -> Check {
+fn terminal(scene: &DoctorContext) -> DoctorCheck {
     let term = scene.env.text("TERM");
     let within = if scene.env.text("TMUX").is_some() { " in tmux" } else { "" };
     match (print::width(), term.as_deref()) {
-        (None, _) => Check::ok("terminal", "stdout is no terminal"),
+        (None, _) => DoctorCheck::ok("terminal", "stdout is no terminal"),
         (Some(_), None | Some("dumb")) => {
-            Check::warn("terminal", "TERM is unset or dumb", "set TERM, for instance to xterm-256color")
+            DoctorCheck::warn("terminal", "TERM is unset or dumb", "set TERM, for instance to xterm-256color")
         }
         (Some(width), Some(_)) if width < 60 => {
-            Check::warn("terminal", format!("{width} columns{within}"), "widen it to 80 columns or more")
+            DoctorCheck::warn("terminal", format!("{width} columns{within}"), "widen it to 80 columns or more")
         }
         (Some(width), Some(term)) => {
-            Check::ok("terminal", format!("{width} columns{within}, {}", print::one_line(term, 40)))
+            DoctorCheck::ok("terminal", format!("{width} columns{within}, {}", print::one_line(term, 40)))
         }
     }
 }

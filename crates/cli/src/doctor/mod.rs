@@ -3,6 +3,7 @@
 
 mod agents;
 mod check;
+mod context;
 mod git;
 mod home;
 mod limits;
@@ -11,23 +12,22 @@ mod models;
 mod programs;
 mod project;
 mod sandbox;
-mod scene;
 mod settings;
 mod show;
 
 use crate::args::DoctorArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use check::{Check, Report};
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use check::{DoctorCheck, DoctorReport};
+use context::DoctorContext;
 pub(crate) use git::is_old as is_old_git;
-use programs::Starter;
-use scene::Scene;
+use programs::ProgramRunner;
 
-pub(crate) async fn examine(args: &DoctorArgs) -> Result<Exit, Failure> {
-    let (scene, mut checks) = Scene::read();
+pub(crate) async fn examine(args: &DoctorArgs) -> Result<CommandExit, CliError> {
+    let (scene, mut checks) = DoctorContext::read();
     checks.extend(settings::checks(&scene));
     checks.extend(home::checks(&scene));
-    let starter = Starter::new(&scene);
+    let starter = ProgramRunner::new(&scene);
     // Servers and programs are waited for together.
     let (models, git, sandbox) = tokio::join!(models::checks(&scene), git::check(&starter), sandbox::checks(&starter));
     checks.extend(models);
@@ -37,11 +37,11 @@ pub(crate) async fn examine(args: &DoctorArgs) -> Result<Exit, Failure> {
     checks.extend(sandbox);
     checks.extend(machine::checks(&scene));
     checks.extend(limits::checks());
-    let report = Report::new(checks);
+    let report = DoctorReport::new(checks);
     if args.json {
         crate::print::json(&report);
     } else {
-        show::show(&report);
+        show::print_report(&report);
     }
-    Ok(if report.failed() { Exit::Failed } else { Exit::Success })
+    Ok(if report.has_failures() { CommandExit::Failed } else { CommandExit::Success })
 }

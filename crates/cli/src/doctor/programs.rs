@@ -6,63 +6,63 @@ use std::time::Duration;
 use host::{ExitStatus, Guardian, Program, SpawnError, Stderr};
 use tokio::io::AsyncReadExt;
 
-use super::Scene;
+use super::DoctorContext;
 
 /// How long a program may take.
-const LIMIT: Duration = Duration::from_secs(2);
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Most bytes of its answer.
-const MOST: u64 = 1 << 20;
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// Starts programs that end with this process.
-pub(super) struct Starter<'a> {
+pub(super) struct ProgramRunner<'a> {
     guardian: Guardian,
-    pub(super) scene: &'a Scene,
+    pub(super) context: &'a DoctorContext,
 }
 
 /// What a program said, complaints included.
-pub(super) struct Answer {
+pub(super) struct ProgramOutput {
     pub(super) status: ExitStatus,
     pub(super) text: String,
 }
 
 /// Why it said nothing.
-pub(super) enum Silence {
+pub(super) enum ProgramFailure {
     /// There is no such program.
     Missing,
     /// It could not be heard, for this reason.
     Other(String),
 }
 
-impl Starter<'_> {
-    pub(super) fn new(scene: &Scene) -> Starter<'_> {
-        Starter { guardian: Guardian::new(PathBuf::from("/proc/self/exe")), scene }
+impl ProgramRunner<'_> {
+    pub(super) fn new(scene: &DoctorContext) -> ProgramRunner<'_> {
+        ProgramRunner { guardian: Guardian::new(PathBuf::from("/proc/self/exe")), context: scene }
     }
 
     /// Runs a program in the folder to work in, for a short time.
-    pub(super) async fn run(&self, name: &str, args: &[&str]) -> Result<Answer, Silence> {
+    pub(super) async fn run(&self, name: &str, args: &[&str]) -> Result<ProgramOutput, ProgramFailure> {
         // Programs get nothing that may be a key; git is told to write no index and to ask no other machine.
-        let env = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name, self.scene.env.text(name)?)));
-        let mut program = Program::new(name, &self.scene.cwd).args(args.iter().copied());
+        let env = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name, self.context.env.text(name)?)));
+        let mut program = Program::new(name, &self.context.cwd).args(args.iter().copied());
         program = env.fold(program, |program, (name, value)| program.env(name, value));
         program = program.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_ALLOW_PROTOCOL", "none");
         program.stderr = Stderr::Merge;
-        match tokio::time::timeout(LIMIT, self.hear(program)).await {
+        match tokio::time::timeout(PROGRAM_TIMEOUT, self.spawn_and_read(program)).await {
             Ok(answer) => answer,
-            Err(_elapsed) => Err(Silence::Other(format!("nothing for {} s", LIMIT.as_secs()))),
+            Err(_elapsed) => Err(ProgramFailure::Other(format!("nothing for {} s", PROGRAM_TIMEOUT.as_secs()))),
         }
     }
 
-    async fn hear(&self, program: Program) -> Result<Answer, Silence> {
+    async fn spawn_and_read(&self, program: Program) -> Result<ProgramOutput, ProgramFailure> {
         let mut process = self.guardian.spawn(program).await.map_err(|error| match error {
-            SpawnError::ProgramMissing(_) => Silence::Missing,
-            error => Silence::Other(error.to_string()),
+            SpawnError::ProgramMissing(_) => ProgramFailure::Missing,
+            error => ProgramFailure::Other(error.to_string()),
         })?;
         let mut said = Vec::new();
-        let other = |error: &dyn std::fmt::Display| Silence::Other(error.to_string());
-        (&mut process.output).take(MOST).read_to_end(&mut said).await.map_err(|error| other(&error))?;
+        let other = |error: &dyn std::fmt::Display| ProgramFailure::Other(error.to_string());
+        (&mut process.output).take(MAX_OUTPUT_BYTES).read_to_end(&mut said).await.map_err(|error| other(&error))?;
         let exit = process.wait().await.map_err(|error| other(&error))?;
-        Ok(Answer { status: exit.status, text: String::from_utf8_lossy(&said).into_owned() })
+        Ok(ProgramOutput { status: exit.status, text: String::from_utf8_lossy(&said).into_owned() })
     }
 }
 

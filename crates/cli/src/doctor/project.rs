@@ -2,25 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Entrusted, Standing};
+use config::{TrustStatus, TrustedContents};
 use runtime::{InstructionPlaces, Instructions};
 
-use super::{Check, Scene};
+use super::{DoctorCheck, DoctorContext};
 
 /// A home for the reading of instructions where there is none.
 const NO_HOME: &str = "/nonexistent";
 
 /// What other programs read in a project and Bosun does not yet.
-const LATER: [(&str, &str); 1] = [(".mcp.json", "MCP servers")];
+const UNSUPPORTED_FILES: [(&str, &str); 1] = [(".mcp.json", "MCP servers")];
 
-pub(super) fn checks(scene: &Scene) -> Vec<Check> {
+pub(super) fn checks(scene: &DoctorContext) -> Vec<DoctorCheck> {
     let mut checks = instructions(scene);
-    checks.extend(later(&scene.top));
+    checks.extend(unsupported_files(&scene.top));
     checks.push(trust(scene));
     checks
 }
 
-fn instructions(scene: &Scene) -> Vec<Check> {
+fn instructions(scene: &DoctorContext) -> Vec<DoctorCheck> {
     let home = scene.home.as_deref().unwrap_or(Path::new(NO_HOME));
     let Instructions { files, notices, .. } = Instructions::read(&InstructionPlaces {
         cwd: &scene.cwd,
@@ -29,58 +29,61 @@ fn instructions(scene: &Scene) -> Vec<Check> {
         user: scene.env.user.as_deref(),
         may_read: &|_file| true,
     });
-    let names: Vec<String> = files.iter().map(|file| shown(&file.path, &scene.cwd)).collect();
+    let names: Vec<String> = files.iter().map(|file| relative_path(&file.path, &scene.cwd)).collect();
     let found = if names.is_empty() {
         "no AGENTS.md, CLAUDE.md or copilot-instructions.md".to_owned()
     } else {
         names.join(", ")
     };
     let noticed = notices.into_iter().map(|notice| {
-        let text = format!("{}: {}", shown(&notice.path, &scene.cwd), notice.text);
-        Check::warn("instructions", text, "shorten the file, or make it readable")
+        let text = format!("{}: {}", relative_path(&notice.path, &scene.cwd), notice.text);
+        DoctorCheck::warn("instructions", text, "shorten the file, or make it readable")
     });
-    std::iter::once(Check::ok("instructions", found)).chain(noticed).collect()
+    std::iter::once(DoctorCheck::ok("instructions", found)).chain(noticed).collect()
 }
 
-fn later(top: &Path) -> Option<Check> {
-    let found = LATER.iter().filter(|(path, _)| top.join(path).exists());
+fn unsupported_files(top: &Path) -> Option<DoctorCheck> {
+    let found = UNSUPPORTED_FILES.iter().filter(|(path, _)| top.join(path).exists());
     let found: Vec<String> = found.map(|(path, what)| format!("{path} ({what})")).collect();
-    (!found.is_empty()).then(|| Check::ok("later", format!("{}: found, not used yet; comes later", found.join(", "))))
+    (!found.is_empty())
+        .then(|| DoctorCheck::ok("later", format!("{}: found, not used yet; comes later", found.join(", "))))
 }
 
 /// Whether the project's files may do more than narrow, and which do not.
-fn trust(scene: &Scene) -> Check {
+fn trust(scene: &DoctorContext) -> DoctorCheck {
     let top = scene.top.display();
     let home = scene.home.as_deref().unwrap_or(Path::new(NO_HOME));
-    let files = match Entrusted::read(&scene.top, home) {
-        Ok(Entrusted { files, .. }) if files.is_empty() => {
-            return Check::ok("trust", format!("{top} has no files that control Bosun"));
+    let files = match TrustedContents::read(&scene.top, home) {
+        Ok(TrustedContents { files, .. }) if files.is_empty() => {
+            return DoctorCheck::ok("trust", format!("{top} has no files that control Bosun"));
         }
-        Ok(Entrusted { files, .. }) => names(&files),
-        Err(error) => return Check::warn("trust", error.to_string(), "nothing of it counts until it can be looked at"),
+        Ok(TrustedContents { files, .. }) => names(&files),
+        Err(error) => {
+            return DoctorCheck::warn("trust", error.to_string(), "nothing of it counts until it can be looked at");
+        }
     };
     let Some(layers) = &scene.layers else {
-        return Check::warn("trust", format!("{top} has {files}"), "correct the settings first");
+        return DoctorCheck::warn("trust", format!("{top} has {files}"), "correct the settings first");
     };
     let ignored = if layers.ignored.is_empty() {
         "of its settings nothing is ignored".to_owned()
     } else {
         format!("ignored: {}", layers.ignored.join(", "))
     };
-    match layers.standing {
-        Standing::Trusted => Check::ok("trust", format!("you trust {top} as it is, with {files}")),
-        Standing::Changed => {
+    match layers.trust {
+        TrustStatus::Trusted => DoctorCheck::ok("trust", format!("you trust {top} as it is, with {files}")),
+        TrustStatus::Changed => {
             let text = format!("{top} has changed since you trusted it; {ignored}");
-            Check::warn("trust", text, "look at its files, then `bosun trust`")
+            DoctorCheck::warn("trust", text, "look at its files, then `bosun trust`")
         }
-        Standing::Untrusted if layers.ignored.is_empty() => {
+        TrustStatus::Untrusted if layers.ignored.is_empty() => {
             let text =
                 format!("you have not trusted {top}, which has {files}; its agents, skills and hooks are ignored");
-            Check::ok("trust", text)
+            DoctorCheck::ok("trust", text)
         }
-        Standing::Untrusted => {
+        TrustStatus::Untrusted => {
             let text = format!("you have not trusted {top}; its files may only narrow: {ignored}");
-            Check::warn("trust", text, "look at its files, then `bosun trust`")
+            DoctorCheck::warn("trust", text, "look at its files, then `bosun trust`")
         }
     }
 }
@@ -96,6 +99,6 @@ fn names(files: &[PathBuf]) -> String {
 }
 
 /// A path as short as it can be said.
-fn shown(path: &Path, cwd: &Path) -> String {
+fn relative_path(path: &Path, cwd: &Path) -> String {
     path.strip_prefix(cwd).map_or_else(|_elsewhere| PathBuf::from(path), Path::to_owned).display().to_string()
 }

@@ -2,43 +2,45 @@
 
 use std::fs;
 
-use super::Check;
-use super::programs::{Answer, Silence, Starter, first_line};
+use super::DoctorCheck;
+use super::programs::{ProgramFailure, ProgramOutput, ProgramRunner, first_line};
 
-pub(super) async fn checks(starter: &Starter<'_>) -> Vec<Check> {
+pub(super) async fn checks(starter: &ProgramRunner<'_>) -> Vec<DoctorCheck> {
     vec![none_yet(), bubblewrap(starter).await, landlock(), namespaces()]
 }
 
 /// Nobody should take what follows for protection.
-fn none_yet() -> Check {
+fn none_yet() -> DoctorCheck {
     let text = "commands run without a sandbox; that comes later, and the next lines say what it would find here";
-    Check::warn("sandbox", text, "permit only what you would run yourself")
+    DoctorCheck::warn("sandbox", text, "permit only what you would run yourself")
 }
 
-async fn bubblewrap(starter: &Starter<'_>) -> Check {
+async fn bubblewrap(starter: &ProgramRunner<'_>) -> DoctorCheck {
     let found = match starter.run("bwrap", &["--unshare-all", "--ro-bind", "/", "/", "--", "true"]).await {
-        Ok(Answer { status, .. }) if status.is_success() => "works for this user".to_owned(),
-        Ok(Answer { status, text }) => format!("does not work for this user ({status}: {})", first_line(&text)),
-        Err(Silence::Missing) => "was not found".to_owned(),
-        Err(Silence::Other(why)) => format!("does not answer: {why}"),
+        Ok(ProgramOutput { status, .. }) if status.is_success() => "works for this user".to_owned(),
+        Ok(ProgramOutput { status, text }) => format!("does not work for this user ({status}: {})", first_line(&text)),
+        Err(ProgramFailure::Missing) => "was not found".to_owned(),
+        Err(ProgramFailure::Other(why)) => format!("does not answer: {why}"),
     };
-    Check::ok("sandbox", format!("bubblewrap {found}"))
+    DoctorCheck::ok("sandbox", format!("bubblewrap {found}"))
 }
 
 /// Whether the kernel lets a process restrict itself to some files.
-fn landlock() -> Check {
+fn landlock() -> DoctorCheck {
     let Ok(modules) = fs::read_to_string("/sys/kernel/security/lsm") else {
-        return Check::ok("sandbox", "whether the kernel has Landlock cannot be seen here");
+        return DoctorCheck::ok("sandbox", "whether the kernel has Landlock cannot be seen here");
     };
     let on = modules.trim().split(',').any(|module| module == "landlock");
     match (on, abi(&release())) {
-        (true, Some(abi)) => Check::ok("sandbox", format!("Landlock is on, with ABI {abi} by the kernel's version")),
-        (true, None) => Check::ok("sandbox", "Landlock is on"),
-        (false, _) => Check::ok("sandbox", "Landlock is off"),
+        (true, Some(abi)) => {
+            DoctorCheck::ok("sandbox", format!("Landlock is on, with ABI {abi} by the kernel's version"))
+        }
+        (true, None) => DoctorCheck::ok("sandbox", "Landlock is on"),
+        (false, _) => DoctorCheck::ok("sandbox", "Landlock is off"),
     }
 }
 
-fn namespaces() -> Check {
+fn namespaces() -> DoctorCheck {
     let number = |path: &str| fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     let off = [
         ("user.max_user_namespaces", number("/proc/sys/user/max_user_namespaces") == Some(0)),
@@ -49,8 +51,8 @@ fn namespaces() -> Check {
         ),
     ];
     match off.iter().find(|(_, off)| *off) {
-        Some((name, _)) => Check::ok("sandbox", format!("user namespaces are closed by {name}")),
-        None => Check::ok("sandbox", "user namespaces are open"),
+        Some((name, _)) => DoctorCheck::ok("sandbox", format!("user namespaces are closed by {name}")),
+        None => DoctorCheck::ok("sandbox", "user namespaces are open"),
     }
 }
 

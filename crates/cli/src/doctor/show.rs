@@ -1,27 +1,27 @@
 //! The report for people: one line for each thing, and the remedy below what is not right.
 
-use super::check::{Check, Report};
+use super::check::{DoctorCheck, DoctorReport};
 use crate::print;
 
-pub(super) fn show(report: &Report) {
+pub(super) fn print_report(report: &DoctorReport) {
     let topics = report.checks.iter().map(|check| check.topic.len()).max().unwrap_or(0);
     for check in &report.checks {
         for (number, line) in lines(check, topics, print::width()).into_iter().enumerate() {
-            print::answer(if number == 0 { print::coloured(&line, print::style()) } else { line });
+            print::output(if number == 0 { print::coloured(&line, print::style()) } else { line });
         }
     }
-    let Report { ok, warn, fail, .. } = report;
+    let DoctorReport { ok, warn, fail, .. } = report;
     print::note(format_args!("\n{ok} ok, {warn} to know, {fail} failed"));
 }
 
 /// A check's lines; the words wrap below themselves where the terminal ends.
-fn lines(check: &Check, topics: usize, width: Option<usize>) -> Vec<String> {
-    let head = format!("{:<4}  {:<topics$}  ", check.status.word(), check.topic);
+fn lines(check: &DoctorCheck, topics: usize, width: Option<usize>) -> Vec<String> {
+    let head = format!("{:<4}  {:<topics$}  ", check.status.as_str(), check.topic);
     let indent = " ".repeat(head.len());
     let room = width.map(|width| width.saturating_sub(head.len()));
-    let mut lines = print::wrapped(&check.text, room);
+    let mut lines = print::wrap(&check.text, room);
     if let Some(remedy) = &check.remedy {
-        lines.extend(print::wrapped(&format!("→ {remedy}"), room));
+        lines.extend(print::wrap(&format!("→ {remedy}"), room));
     }
     let with_head =
         |(number, line): (usize, String)| if number == 0 { head.clone() + &line } else { indent.clone() + &line };
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn words_wrap_below_themselves_on_a_terminal_and_never_in_a_pipe() {
-        let check = Check::warn("keys", "one two three four", "set something somewhere");
+        let check = DoctorCheck::warn("keys", "one two three four", "set something somewhere");
         assert_eq!(
             lines(&check, 5, None),
             ["warn  keys   one two three four", "             → set something somewhere"]

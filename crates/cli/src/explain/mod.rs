@@ -1,58 +1,59 @@
 //! `bosun explain`: whether a call would be allowed, asked about or denied, what decided, and what would change it.
 
-mod written;
+mod output;
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use policy::{Act, Explanation, Request, Role};
+use policy::{AgentRole, Explanation, PermissionRequest, RequestedAct};
 use protocol::RuleEffect;
 
 use crate::args::ExplainArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{Setup, folder};
-use runtime::Surroundings;
+use runtime::InspectionScope;
 
-pub(crate) fn tell(args: &ExplainArgs) -> Result<Exit, Failure> {
+pub(crate) fn explain_call(args: &ExplainArgs) -> Result<CommandExit, CliError> {
     let cwd = folder(args.directory.as_deref())?;
     let setup = Setup::read()?;
-    let policy = setup.policy(&args.permit, None, &cwd)?;
+    let policy = setup.policy(&args.permissions, None, &cwd)?;
     let path = setup.env.text("PATH");
     let path = path.as_deref().map(OsStr::new);
-    let request = question(&args.call, &cwd, Surroundings { roots: &policy.roots, controls: &policy.controls, path })?;
-    let explanation = policy.outside(&request, &cwd).unwrap_or_else(|| policy.explain(&Role::default(), &request));
+    let request =
+        parse_request(&args.call, &cwd, InspectionScope { roots: &policy.roots, controls: &policy.controls, path })?;
+    let explanation = policy.outside(&request, &cwd).unwrap_or_else(|| policy.explain(&AgentRole::default(), &request));
     if args.json {
-        print::json(&written::explanation(&request.tool, &explanation));
+        print::json(&output::explanation_output(&request.tool, &explanation));
     } else {
-        show(&explanation);
+        print_explanation(&explanation);
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn question(call: &[String], cwd: &Path, around: Surroundings<'_>) -> Result<Request, Failure> {
+fn parse_request(call: &[String], cwd: &Path, around: InspectionScope<'_>) -> Result<PermissionRequest, CliError> {
     let request = match call {
-        [tool, given] => Request::of(tool, Some(given), cwd),
-        [call] => Request::parse(call, cwd),
-        _more => return Err(Failure::usage("a call is a tool and what it is given")),
+        [tool, given] => PermissionRequest::of(tool, Some(given), cwd),
+        [call] => PermissionRequest::parse(call, cwd),
+        _more => return Err(CliError::usage("a call is a tool and what it is given")),
     };
     let hint = "for example: bosun explain 'shell(git push)', or bosun explain edit src/main.rs";
-    let Request { tool, acts } = request.map_err(|error| Failure::usage(error).hint(hint))?;
-    Ok(Request { tool, acts: acts.into_iter().flat_map(|act| real(act, around)).collect() })
+    let PermissionRequest { tool, acts } = request.map_err(|error| CliError::usage(error).with_hint(hint))?;
+    Ok(PermissionRequest { tool, acts: acts.into_iter().flat_map(|act| resolve_paths(act, around)).collect() })
 }
 
 /// The same with paths as they really lead.
-fn real(act: Act, around: Surroundings<'_>) -> Vec<Act> {
+fn resolve_paths(act: RequestedAct, around: InspectionScope<'_>) -> Vec<RequestedAct> {
     match act {
-        Act::Read(path) => vec![Act::Read(real_path(&path))],
-        Act::Edit(path) => vec![Act::Edit(real_path(&path))],
-        Act::Shell { command, cwd, seen: _ } => {
-            let elsewhere = runtime::redirects(&command, &cwd);
-            let seen = runtime::look(&command, &cwd, around);
-            std::iter::once(Act::Shell { command, cwd, seen }).chain(elsewhere).collect()
+        RequestedAct::Read(path) => vec![RequestedAct::Read(real_path(&path))],
+        RequestedAct::Edit(path) => vec![RequestedAct::Edit(real_path(&path))],
+        RequestedAct::Shell { command, cwd, facts: _ } => {
+            let elsewhere = runtime::resolved_redirects(&command, &cwd);
+            let seen = runtime::inspect_command(&command, &cwd, around);
+            std::iter::once(RequestedAct::Shell { command, cwd, facts: seen }).chain(elsewhere).collect()
         }
-        Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => vec![act],
+        RequestedAct::Fetch(_) | RequestedAct::Agent(_) | RequestedAct::Session | RequestedAct::Other => vec![act],
     }
 }
 
@@ -61,14 +62,14 @@ fn real_path(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     for folder in path.ancestors() {
         if let Ok(real) = folder.canonicalize() {
-            return missing.into_iter().rev().fold(real, below);
+            return missing.into_iter().rev().fold(real, append_component);
         }
         missing.extend(folder.components().next_back());
     }
     path.to_owned()
 }
 
-fn below(mut folder: PathBuf, part: Component<'_>) -> PathBuf {
+fn append_component(mut folder: PathBuf, part: Component<'_>) -> PathBuf {
     if part == Component::ParentDir {
         folder.pop();
     } else {
@@ -77,27 +78,27 @@ fn below(mut folder: PathBuf, part: Component<'_>) -> PathBuf {
     folder
 }
 
-fn show(explanation: &Explanation) {
+fn print_explanation(explanation: &Explanation) {
     let Explanation { verdict, parts } = explanation;
-    print::answer(format_args!("{}: {}", verdict.effect.word(), line(&verdict.reason())));
+    print::output(format_args!("{}: {}", verdict.effect.as_str(), single_line(&verdict.reason())));
     let several = parts.iter().filter(|part| part.effect != RuleEffect::Allow).count() > 1;
     let remedy = if several { "every part must be allowed, each for itself".into() } else { verdict.remedy() };
-    print::answer(format_args!("what would change it: {}", line(&remedy)));
+    print::output(format_args!("what would change it: {}", single_line(&remedy)));
     // Of a file that is both read and changed the stricter says enough.
     if parts.iter().any(|part| part.part != verdict.part) {
-        print::answer("its parts:");
+        print::output("its parts:");
         for part in parts {
-            print::answer(format_args!("  {:<5}  {}", part.effect.word(), line(&part.reason())));
+            print::output(format_args!("  {:<5}  {}", part.effect.as_str(), single_line(&part.reason())));
             if several && part.effect != RuleEffect::Allow {
-                print::answer(format_args!("         → {}", line(&part.remedy())));
+                print::output(format_args!("         → {}", single_line(&part.remedy())));
             }
         }
     }
 }
 
 /// Words on one line that cannot drive the terminal.
-fn line(text: &str) -> String {
-    print::plain(text).replace(['\n', '\t'], " ")
+fn single_line(text: &str) -> String {
+    print::sanitize(text).replace(['\n', '\t'], " ")
 }
 
 #[cfg(test)]

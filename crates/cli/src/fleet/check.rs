@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use config::{File, Plan, PlanShape, Problem};
+use config::{DefinitionProblem, FleetPlan, PlanShape, SettingsFile};
 use protocol::TodoId;
-use runtime::{NamedFiles, Recalled, SharedFiles};
+use runtime::{CacheLookup, SharedFiles, TodoFiles};
 use serde::Serialize;
 
-use super::judge::Judge;
-use super::reuse::Scene;
+use super::plan_validator::LocalPlanValidator;
+use super::reuse::ReusePredictor;
 use crate::args::FleetCheckArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{Setup, folder};
 
 /// Most ids that one line names.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// A plan, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Written<'a> {
+struct PlanCheckOutput<'a> {
     todos: usize,
     layers: &'a [Vec<TodoId>],
     longest: &'a [TodoId],
@@ -34,129 +34,134 @@ struct Written<'a> {
     again: Option<BTreeMap<&'a TodoId, String>>,
     /// Todos that name the same files and do not wait for each other.
     conflicts: &'a [SharedFiles],
-    problems: [Problem; 0],
+    problems: [DefinitionProblem; 0],
 }
 
 /// What is wrong with a plan, as JSON.
 #[derive(Serialize)]
-struct Wrong<'a> {
-    problems: &'a [Problem],
+struct PlanProblemsOutput<'a> {
+    problems: &'a [DefinitionProblem],
 }
 
-pub(super) async fn check(args: &FleetCheckArgs) -> Result<Exit, Failure> {
-    let plan = match Plan::read(&args.plan) {
+pub(super) async fn check(args: &FleetCheckArgs) -> Result<CommandExit, CliError> {
+    let plan = match FleetPlan::read(&args.plan) {
         Ok(plan) => plan,
-        Err(problems) => return Ok(tell(&problems, args.json)),
+        Err(problems) => return Ok(print_problems(&problems, args.json)),
     };
     let mut setup = Setup::read()?;
     let cwd = folder(args.directory.as_deref())?;
-    setup.ask_catalog(Some(&cwd)).await;
-    let typed = File { model: args.model.clone(), ..args.permit.file()? };
-    let staffing = setup.staffing(&args.permit, &args.definitions, typed, &cwd)?;
+    setup.fetch_remote_catalog(Some(&cwd)).await;
+    let typed = SettingsFile { model: args.model.clone(), ..args.permissions.flag_settings()? };
+    let staffing = setup.folder_agents(&args.permissions, &args.definitions, typed, &cwd)?;
     let model = staffing.model.as_deref();
-    let problems = plan.check(&Judge { catalog: &staffing.catalog, models: &*staffing.models, model });
+    let problems = plan.check(&LocalPlanValidator { catalog: &staffing.catalog, models: &*staffing.models, model });
     if !problems.is_empty() {
-        return Ok(tell(&problems, args.json));
+        return Ok(print_problems(&problems, args.json));
     }
     let foreseen = match model {
-        Some(model) => Some(Scene::new(&setup.home, &cwd, &staffing, model).foresee(&plan).await?),
+        Some(model) => Some(ReusePredictor::new(&setup.home, &cwd, &staffing, model).predict(&plan).await?),
         None => None,
     };
     let (shape, checked) = (plan.shape(), checked(&plan));
-    let conflicts = SharedFiles::find(&plan.todos.iter().map(NamedFiles::from).collect::<Vec<_>>());
+    let conflicts = SharedFiles::find(&plan.todos.iter().map(TodoFiles::from).collect::<Vec<_>>());
     if args.json {
-        print::json(&written(&plan, &shape, checked, foreseen.as_ref(), &conflicts));
+        print::json(&check_output(&plan, &shape, checked, foreseen.as_ref(), &conflicts));
     } else {
-        show(&plan, &shape, &checked, foreseen.as_ref());
-        conflicts.iter().take(NAMED).for_each(|shared| line(format!("may conflict: {}", shared.words())));
-        if let Some(more @ 1..) = conflicts.len().checked_sub(NAMED) {
-            line(format!("may conflict: {more} more groups of todos"));
+        print_plan(&plan, &shape, &checked, foreseen.as_ref());
+        conflicts.iter().take(MAX_NAMED).for_each(|shared| print_line(format!("may conflict: {}", shared.describe())));
+        if let Some(more @ 1..) = conflicts.len().checked_sub(MAX_NAMED) {
+            print_line(format!("may conflict: {more} more groups of todos"));
         }
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn tell(problems: &[Problem], json: bool) -> Exit {
+fn print_problems(problems: &[DefinitionProblem], json: bool) -> CommandExit {
     if json {
-        print::json(&Wrong { problems });
+        print::json(&PlanProblemsOutput { problems });
     } else {
         for problem in problems {
-            print::answer(print::plain(&format!("error: {problem}")).replace(['\n', '\t'], " "));
+            print::output(print::sanitize(&format!("error: {problem}")).replace(['\n', '\t'], " "));
         }
     }
-    Exit::Usage
+    CommandExit::Usage
 }
 
-fn checked(plan: &Plan) -> Vec<&TodoId> {
+fn checked(plan: &FleetPlan) -> Vec<&TodoId> {
     let checked = plan.todos.iter().filter(|todo| todo.check.is_some() || todo.expects.is_some());
     checked.map(|todo| &todo.id).collect()
 }
 
-fn written<'a>(
-    plan: &Plan,
+fn check_output<'a>(
+    plan: &FleetPlan,
     shape: &'a PlanShape,
     checked: Vec<&'a TodoId>,
-    foreseen: Option<&'a BTreeMap<TodoId, Recalled>>,
+    foreseen: Option<&'a BTreeMap<TodoId, CacheLookup>>,
     conflicts: &'a [SharedFiles],
-) -> Written<'a> {
-    Written {
+) -> PlanCheckOutput<'a> {
+    PlanCheckOutput {
         todos: plan.todos.len(),
         layers: &shape.layers,
         longest: &shape.longest,
         widest: shape.widest(),
         checked,
         reused: foreseen.map(reused),
-        again: foreseen.map(|foreseen| again(foreseen).collect()),
+        again: foreseen.map(|foreseen| redo_reasons(foreseen).collect()),
         conflicts,
         problems: [],
     }
 }
 
-fn reused(foreseen: &BTreeMap<TodoId, Recalled>) -> Vec<&TodoId> {
-    let is_reused = |recalled: &Recalled| matches!(recalled, Recalled::Reused { .. });
+fn reused(foreseen: &BTreeMap<TodoId, CacheLookup>) -> Vec<&TodoId> {
+    let is_reused = |recalled: &CacheLookup| matches!(recalled, CacheLookup::Hit { .. });
     foreseen.iter().filter(|(_, recalled)| is_reused(recalled)).map(|(todo, _)| todo).collect()
 }
 
-fn again(foreseen: &BTreeMap<TodoId, Recalled>) -> impl Iterator<Item = (&TodoId, String)> {
+fn redo_reasons(foreseen: &BTreeMap<TodoId, CacheLookup>) -> impl Iterator<Item = (&TodoId, String)> {
     foreseen.iter().filter_map(|(todo, recalled)| match recalled {
-        Recalled::Again(why) => Some((todo, why.to_string())),
-        Recalled::Reused { .. } => None,
+        CacheLookup::Miss(why) => Some((todo, why.to_string())),
+        CacheLookup::Hit { .. } => None,
     })
 }
 
-fn show(plan: &Plan, shape: &PlanShape, checked: &[&TodoId], foreseen: Option<&BTreeMap<TodoId, Recalled>>) {
-    let (todos, layers) = (print::count(plan.todos.len(), "todo"), print::count(shape.layers.len(), "layer"));
-    line(format!("{todos} in {layers}, at most {} at once", shape.widest()));
-    line(format!("longest path: {} ({})", named(shape.longest.iter(), " → "), shape.longest.len()));
+fn print_plan(
+    plan: &FleetPlan,
+    shape: &PlanShape,
+    checked: &[&TodoId],
+    foreseen: Option<&BTreeMap<TodoId, CacheLookup>>,
+) {
+    let (todos, layers) = (print::pluralize(plan.todos.len(), "todo"), print::pluralize(shape.layers.len(), "layer"));
+    print_line(format!("{todos} in {layers}, at most {} at once", shape.widest()));
+    print_line(format!("longest path: {} ({})", join_ids(shape.longest.iter(), " → "), shape.longest.len()));
     match checked {
-        [] => line("no todo has a check: whatever its worker says counts".into()),
-        checked => line(format!("checked: {} ({})", named(checked.iter().copied(), ", "), checked.len())),
+        [] => print_line("no todo has a check: whatever its worker says counts".into()),
+        checked => print_line(format!("checked: {} ({})", join_ids(checked.iter().copied(), ", "), checked.len())),
     }
     let Some(foreseen) = foreseen else {
-        line("what was done before is known once a model is chosen: give --model".into());
+        print_line("what was done before is known once a model is chosen: give --model".into());
         return;
     };
     let reused = reused(foreseen);
-    line(format!("reused: {} of {}", reused.len(), plan.todos.len()));
+    print_line(format!("reused: {} of {}", reused.len(), plan.todos.len()));
     // Where nothing was done before, everybody knows why it is done.
     if !reused.is_empty() {
         let mut whys: BTreeMap<String, Vec<&TodoId>> = BTreeMap::new();
-        again(foreseen).for_each(|(todo, why)| whys.entry(why).or_default().push(todo));
+        redo_reasons(foreseen).for_each(|(todo, why)| whys.entry(why).or_default().push(todo));
         for (why, todos) in whys {
-            line(format!("done again: {} ({why})", named(todos.into_iter(), ", ")));
+            print_line(format!("done again: {} ({why})", join_ids(todos.into_iter(), ", ")));
         }
     }
 }
 
-fn named<'a>(todos: impl ExactSizeIterator<Item = &'a TodoId>, between: &str) -> String {
-    let more = todos.len().saturating_sub(NAMED);
-    let mut names: Vec<String> = todos.take(NAMED).map(ToString::to_string).collect();
+fn join_ids<'a>(todos: impl ExactSizeIterator<Item = &'a TodoId>, between: &str) -> String {
+    let more = todos.len().saturating_sub(MAX_NAMED);
+    let mut names: Vec<String> = todos.take(MAX_NAMED).map(ToString::to_string).collect();
     if more > 0 {
         names.push(format!("{more} more"));
     }
     names.join(between)
 }
 
-fn line(text: String) {
-    print::answer(print::plain(&text));
+fn print_line(text: String) {
+    print::output(print::sanitize(&text));
 }

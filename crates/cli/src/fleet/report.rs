@@ -5,49 +5,49 @@ use std::time::{Duration, Instant};
 use host::Home;
 use protocol::api::TodoView;
 use protocol::{FleetEnd, SessionId, TodoStatus};
-use runtime::{FleetOutcome, Halt, Summary, Taken};
+use runtime::{FleetLimit, FleetOutcome, MergeDestination, MergeSummary};
 use serde::Serialize;
-use store::Reader;
+use store::SessionReader;
 
-use super::account::{Account, Line};
-use super::follow::{Followed, Paused};
-use crate::args::{Format, RunArgs};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use super::follow::{FollowOutcome, PauseReason};
+use super::progress::{FleetProgress, TodoLine};
+use crate::args::{OutputFormat, RunArgs};
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
-use crate::run::{Denial, Figures, Report};
-use crate::todos::Mark;
+use crate::run::{Denial, RunSummary, SessionUsageSummary};
+use crate::todos::TodoMark;
 
 /// Most letters of a title, and of a reason.
-const TITLE: usize = 40;
-const REASON: usize = 200;
+const MAX_TITLE_CHARS: usize = 40;
+const MAX_REASON_CHARS: usize = 200;
 
 /// How a fleet ended.
 pub(super) struct FleetReport {
     id: SessionId,
-    followed: Followed,
-    paused: Paused,
-    account: Option<Account>,
-    report: Report,
-    figures: Figures,
-    took: Duration,
+    follow_outcome: FollowOutcome,
+    pause_reason: PauseReason,
+    progress: Option<FleetProgress>,
+    report: RunSummary,
+    figures: SessionUsageSummary,
+    duration: Duration,
     /// What became of the work of isolated workers.
-    merged: Option<Summary>,
+    merged: Option<MergeSummary>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Written<'a> {
+struct FleetReportOutput<'a> {
     r#type: &'static str,
     session: SessionId,
     outcome: &'static str,
     message: Option<String>,
     exit_code: u8,
     duration_ms: u128,
-    fleet: Option<&'a Account>,
+    fleet: Option<&'a FleetProgress>,
     /// What became of the work of isolated workers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    merged: Option<&'a Summary>,
+    merged: Option<&'a MergeSummary>,
     /// What the main agent said last.
     text: &'a str,
     turns: u64,
@@ -60,52 +60,63 @@ impl FleetReport {
     pub(super) fn read(
         home: &Home,
         id: SessionId,
-        followed: Followed,
-        paused: Paused,
-        report: Report,
+        followed: FollowOutcome,
+        paused: PauseReason,
+        report: RunSummary,
         began: Instant,
-    ) -> Result<FleetReport, Failure> {
-        let reader = Reader::open(home, id)?;
-        let (account, figures) = (Account::read(&reader, id)?, Figures::read(&reader)?);
-        Ok(FleetReport { id, followed, paused, account, report, figures, took: began.elapsed(), merged: None })
+    ) -> Result<FleetReport, CliError> {
+        let reader = SessionReader::open(home, id)?;
+        let (account, figures) = (FleetProgress::read(&reader, id)?, SessionUsageSummary::read(&reader)?);
+        Ok(FleetReport {
+            id,
+            follow_outcome: followed,
+            pause_reason: paused,
+            progress: account,
+            report,
+            figures,
+            duration: began.elapsed(),
+            merged: None,
+        })
     }
 
     /// The same with what became of the work of isolated workers.
-    pub(super) fn merged(self, merged: Option<Summary>) -> FleetReport {
+    pub(super) fn with_merge_summary(self, merged: Option<MergeSummary>) -> FleetReport {
         FleetReport { merged, ..self }
     }
 
     /// Writes the report, and gives the exit code.
-    pub(super) fn write(self, args: &RunArgs) -> Result<Exit, Failure> {
+    pub(super) fn write(self, args: &RunArgs) -> Result<CommandExit, CliError> {
         match args.output_format {
-            Format::Text => {
-                let said = print::plain(self.report.said());
+            OutputFormat::Text => {
+                let said = print::sanitize(self.report.answer_text());
                 if !said.trim().is_empty() {
-                    print::answer(format_args!("{}\n", said.trim_end()));
+                    print::output(format_args!("{}\n", said.trim_end()));
                 }
-                self.account.iter().for_each(table);
-                self.merged.iter().for_each(|merged| print::answer(format_args!("\n{}", print::plain(&merged.text()))));
+                self.progress.iter().for_each(print_table);
+                self.merged
+                    .iter()
+                    .for_each(|merged| print::output(format_args!("\n{}", print::sanitize(&merged.text()))));
             }
-            Format::Json | Format::Jsonl => print::json(&self.written()),
+            OutputFormat::Json | OutputFormat::Jsonl => print::json(&self.to_output()),
         }
-        self.explain();
-        if let (Format::Text, false, Some(line)) = (args.output_format, args.quiet, self.figures.line()) {
+        self.print_explanation();
+        if let (OutputFormat::Text, false, Some(line)) = (args.output_format, args.quiet, self.figures.summary_line()) {
             print::note(line);
         }
         Ok(self.exit())
     }
 
-    fn written(&self) -> Written<'_> {
-        Written {
+    fn to_output(&self) -> FleetReportOutput<'_> {
+        FleetReportOutput {
             r#type: "fleet",
             session: self.id,
             outcome: self.outcome(),
             message: self.message(),
             exit_code: self.exit().code(),
-            duration_ms: self.took.as_millis(),
-            fleet: self.account.as_ref(),
+            duration_ms: self.duration.as_millis(),
+            fleet: self.progress.as_ref(),
             merged: self.merged.as_ref(),
-            text: self.report.said(),
+            text: self.report.answer_text(),
             turns: self.figures.turns(),
             usage: self.figures.usage(),
             cost_usd: self.figures.cost(),
@@ -114,46 +125,55 @@ impl FleetReport {
     }
 
     fn outcome(&self) -> &'static str {
-        match &self.followed {
-            Followed::Ended(FleetOutcome::Ended(FleetEnd::Done)) => "done",
-            Followed::Ended(FleetOutcome::Ended(FleetEnd::Blocked)) => "blocked",
-            Followed::Ended(FleetOutcome::Ended(FleetEnd::Stopped) | FleetOutcome::Left) | Followed::Told => "stopped",
-            Followed::Ended(FleetOutcome::Halted(Halt::Budget)) => "budget_exhausted",
-            Followed::Ended(FleetOutcome::Halted(Halt::Time)) => "timed_out",
-            Followed::Ended(FleetOutcome::Unplanned(_)) => "unplanned",
-            Followed::Ended(FleetOutcome::Broken(_)) => "failed",
-            Followed::Parked => "parked",
-            Followed::Paused => "paused",
+        match &self.follow_outcome {
+            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Done)) => "done",
+            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Blocked)) => "blocked",
+            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Stopped) | FleetOutcome::SessionEnded)
+            | FollowOutcome::Interrupted => "stopped",
+            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Budget)) => "budget_exhausted",
+            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Time)) => "timed_out",
+            FollowOutcome::Ended(FleetOutcome::Unplanned(_)) => "unplanned",
+            FollowOutcome::Ended(FleetOutcome::Broken(_)) => "failed",
+            FollowOutcome::Parked => "parked",
+            FollowOutcome::Paused => "paused",
         }
     }
 
     /// What a person should know besides the outcome.
     fn message(&self) -> Option<String> {
-        match &self.followed {
-            Followed::Ended(FleetOutcome::Unplanned(reason) | FleetOutcome::Broken(reason)) => Some(reason.clone()),
-            Followed::Ended(FleetOutcome::Halted(Halt::Budget)) => Some("the session has spent what it may".into()),
-            Followed::Ended(FleetOutcome::Halted(Halt::Time)) => Some("the time is up".into()),
-            Followed::Paused => self.paused.as_ref().map(ToString::to_string),
-            Followed::Ended(FleetOutcome::Ended(_) | FleetOutcome::Left) | Followed::Told | Followed::Parked => None,
+        match &self.follow_outcome {
+            FollowOutcome::Ended(FleetOutcome::Unplanned(reason) | FleetOutcome::Broken(reason)) => {
+                Some(reason.clone())
+            }
+            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Budget)) => {
+                Some("the session has spent what it may".into())
+            }
+            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Time)) => Some("the time is up".into()),
+            FollowOutcome::Paused => self.pause_reason.as_ref().map(ToString::to_string),
+            FollowOutcome::Ended(FleetOutcome::Ended(_) | FleetOutcome::SessionEnded)
+            | FollowOutcome::Interrupted
+            | FollowOutcome::Parked => None,
         }
     }
 
-    fn explain(&self) {
+    fn print_explanation(&self) {
         let id = self.id;
         if let Some(message) = self.message() {
-            let message = print::plain(&message);
-            match &self.followed {
-                Followed::Ended(FleetOutcome::Unplanned(_)) => print::error(&format!("there is no plan:\n{message}")),
+            let message = print::sanitize(&message);
+            match &self.follow_outcome {
+                FollowOutcome::Ended(FleetOutcome::Unplanned(_)) => {
+                    print::error(&format!("there is no plan:\n{message}"))
+                }
                 _other => print::error(&message),
             }
         }
-        match (self.exit(), &self.followed) {
+        match (self.exit(), &self.follow_outcome) {
             // What is left for the person is told with what was merged.
-            (_, Followed::Ended(FleetOutcome::Ended(FleetEnd::Done))) => {}
-            (Exit::Budget, _) => {
+            (_, FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Done))) => {}
+            (CommandExit::Budget, _) => {
                 print::note(format_args!("hint: bosun fleet resume {id} --max-budget-usd … goes on with more"));
             }
-            (_, Followed::Ended(FleetOutcome::Unplanned(_))) => {
+            (_, FollowOutcome::Ended(FleetOutcome::Unplanned(_))) => {
                 print::note(format_args!("hint: bosun fleet resume {id} asks for a plan again"));
             }
             _other => print::note(format_args!("hint: go on with: bosun fleet resume {id}")),
@@ -161,59 +181,62 @@ impl FleetReport {
     }
 
     /// Whether the user's branch was to move, and has not.
-    fn is_kept(&self) -> bool {
-        let merge = self.account.as_ref().is_some_and(|account| account.terms.merge);
-        let kept = |merged: &Summary| match merged.taken {
-            Taken::Branch { .. } | Taken::Mixed { .. } => true,
-            Taken::Landed { .. } | Taken::Nothing => false,
+    fn is_merge_unfinished(&self) -> bool {
+        let merge = self.progress.as_ref().is_some_and(|account| account.terms.merge);
+        let kept = |merged: &MergeSummary| match merged.destination {
+            MergeDestination::Branch { .. } | MergeDestination::RefOnly { .. } => true,
+            MergeDestination::Landed { .. } | MergeDestination::NoChange => false,
         };
         merge && self.merged.as_ref().is_some_and(kept)
     }
 
-    fn exit(&self) -> Exit {
-        match &self.followed {
-            Followed::Ended(FleetOutcome::Ended(FleetEnd::Done)) if self.is_kept() => Exit::Partial,
-            Followed::Ended(FleetOutcome::Ended(FleetEnd::Done)) => Exit::Success,
-            Followed::Ended(FleetOutcome::Ended(FleetEnd::Blocked)) => {
-                let done = self.account.as_ref().map_or(0, |account| account.count(TodoStatus::Done));
-                if done > 0 { Exit::Partial } else { Exit::Failed }
+    fn exit(&self) -> CommandExit {
+        match &self.follow_outcome {
+            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Done)) if self.is_merge_unfinished() => {
+                CommandExit::Partial
             }
-            Followed::Ended(FleetOutcome::Ended(FleetEnd::Stopped) | FleetOutcome::Left) | Followed::Told => {
-                Exit::Cancelled
+            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Done)) => CommandExit::Success,
+            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Blocked)) => {
+                let done = self.progress.as_ref().map_or(0, |account| account.count(TodoStatus::Done));
+                if done > 0 { CommandExit::Partial } else { CommandExit::Failed }
             }
-            Followed::Ended(FleetOutcome::Halted(Halt::Budget)) => Exit::Budget,
-            Followed::Ended(FleetOutcome::Halted(Halt::Time)) => Exit::Limit,
-            Followed::Ended(FleetOutcome::Unplanned(_) | FleetOutcome::Broken(_)) | Followed::Paused => Exit::Failed,
-            Followed::Parked => Exit::Parked,
+            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Stopped) | FleetOutcome::SessionEnded)
+            | FollowOutcome::Interrupted => CommandExit::Cancelled,
+            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Budget)) => CommandExit::Budget,
+            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Time)) => CommandExit::Limit,
+            FollowOutcome::Ended(FleetOutcome::Unplanned(_) | FleetOutcome::Broken(_)) | FollowOutcome::Paused => {
+                CommandExit::Failed
+            }
+            FollowOutcome::Parked => CommandExit::Parked,
         }
     }
 }
 
 /// The todos as a table, with reasons below those that have one.
-pub(super) fn table(account: &Account) {
-    let name = |line: &Line| print::plain(&print::one_line(&line.id.0, TITLE));
+pub(super) fn print_table(account: &FleetProgress) {
+    let name = |line: &TodoLine| print::sanitize(&print::one_line(&line.id.0, MAX_TITLE_CHARS));
     let width = account.todos.iter().map(|line| name(line).chars().count()).chain([4]).max().unwrap_or(4);
     let row = |cells: [&str; 7]| {
         let [todo, status, tries, time, tokens, cost, title] = cells;
         print::row(format_args!(
             "{}  {status:<11}  {tries:>5}  {time:>8}  {tokens:>9}  {cost:>9}  {title}",
-            print::cell(todo, width)
+            print::fit_cell(todo, width)
         ));
     };
     row(["todo", "status", "tries", "time", "tokens", "cost", "title"]);
     for line in &account.todos {
         let time = format!("{}.{} s", line.duration_ms / 1_000, line.duration_ms % 1_000 / 100);
         let (tries, tokens, cost) = (line.attempts.to_string(), line.tokens.to_string(), line.cost_usd.to_string());
-        let title = print::plain(&print::one_line(&line.title, TITLE));
-        row([&name(line), line.word(), &tries, &time, &tokens, &cost, &title]);
+        let title = print::sanitize(&print::one_line(&line.title, MAX_TITLE_CHARS));
+        row([&name(line), line.status_label(), &tries, &time, &tokens, &cost, &title]);
         if let Some(reason) = line.reason.as_deref().filter(|_| line.status != TodoStatus::Done) {
-            print::answer(format_args!("  {}", print::reason(reason, REASON)));
+            print::output(format_args!("  {}", print::reason(reason, MAX_REASON_CHARS)));
         }
     }
-    let of = |word: &str| account.todos.iter().filter(|line| line.word() == word).count();
-    let statuses = TodoStatus::ALL.map(TodoStatus::word).into_iter();
-    let words = [Mark::NeedsYou.word()].into_iter().chain(statuses).chain([TodoView::INTERRUPTED]);
+    let of = |word: &str| account.todos.iter().filter(|line| line.status_label() == word).count();
+    let statuses = TodoStatus::ALL.map(TodoStatus::as_str).into_iter();
+    let words = [TodoMark::NeedsYou.label()].into_iter().chain(statuses).chain([TodoView::INTERRUPTED]);
     let counts: Vec<String> =
         words.map(|word| (of(word), word)).filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-    print::answer(format_args!("{}: {}", print::count(account.todos.len(), "todo"), counts.join(", ")));
+    print::output(format_args!("{}: {}", print::pluralize(account.todos.len(), "todo"), counts.join(", ")));
 }

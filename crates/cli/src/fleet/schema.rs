@@ -1,11 +1,11 @@
 //! `bosun fleet schema`: the JSON Schema of plans, for editors.
 
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 
-pub(super) fn print() -> Result<Exit, Failure> {
-    let schema = serde_json::to_string_pretty(&config::plan_schema()).map_err(Failure::failed)?;
-    print::answer(schema);
-    Ok(Exit::Success)
+pub(super) fn print_schema() -> Result<CommandExit, CliError> {
+    let schema = serde_json::to_string_pretty(&config::plan_schema()).map_err(CliError::failed)?;
+    print::output(schema);
+    Ok(CommandExit::Success)
 }

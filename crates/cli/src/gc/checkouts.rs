@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use git::{Checkout, DiscardOutcome, TrashedCheckout};
 use host::Home;
-use protocol::{At, SessionId};
+use protocol::{SessionId, Timestamp};
 use serde::Serialize;
 
 use crate::print;
@@ -14,7 +14,7 @@ use crate::setup::Setup;
 /// What became of them.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Checkouts {
+pub(super) struct CheckoutCleanup {
     /// How many were removed, their work being kept in the user's repository.
     pub(super) removed: usize,
     /// How many were moved to the trash.
@@ -25,8 +25,8 @@ pub(super) struct Checkouts {
 }
 
 /// Removes what nobody needs; moves to the trash what is not kept anywhere else.
-pub(super) async fn collect(setup: &Setup, now: At, keep: Duration, dry_run: bool) -> Checkouts {
-    let mut report = Checkouts::default();
+pub(super) async fn collect(setup: &Setup, now: Timestamp, keep: Duration, dry_run: bool) -> CheckoutCleanup {
+    let mut report = CheckoutCleanup::default();
     let home = &setup.home;
     let old = TrashedCheckout::all(home).into_iter().filter(|trashed| now.since(trashed.at) > keep);
     for trashed in old {
@@ -36,7 +36,7 @@ pub(super) async fn collect(setup: &Setup, now: At, keep: Duration, dry_run: boo
         }
     }
     let is_orphan = |checkout: &Checkout| !home.session_dir(checkout.id().session).exists() && !checkout.is_in_use();
-    for checkout in Checkout::all(&crate::checkouts::git(setup), home).into_iter().filter(is_orphan) {
+    for checkout in Checkout::all(&crate::checkouts::git_in_home(setup), home).into_iter().filter(is_orphan) {
         if dry_run {
             report.removed += 1;
             continue;

@@ -8,7 +8,7 @@ use host::Home;
 use protocol::api::TasksParams;
 use protocol::{SessionId, TaskId};
 use serde::Serialize;
-use store::{Reader, StoreError};
+use store::{SessionReader, StoreError};
 
 use crate::print;
 use crate::sessions::is_live;
@@ -16,27 +16,27 @@ use crate::sessions::is_live;
 /// How much of it went.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Outputs {
+pub(super) struct OutputCleanup {
     /// Of how many tasks.
     pub(super) removed: usize,
     pub(super) bytes: u64,
 }
 
 /// Removes what nobody can ask for any more from these sessions.
-pub(super) fn collect(home: &Home, sessions: impl Iterator<Item = SessionId>, dry_run: bool) -> Outputs {
-    let mut outputs = Outputs::default();
+pub(super) fn collect(home: &Home, sessions: impl Iterator<Item = SessionId>, dry_run: bool) -> OutputCleanup {
+    let mut outputs = OutputCleanup::default();
     for session in sessions {
         let folder = home.output_dir(session);
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         // Before the session is read: a task is in its file before its output is on the disk.
         let found: Vec<TaskId> =
             entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-        let Ok(useless) = useless(home, session, found) else { continue };
+        let Ok(useless) = unreachable_outputs(home, session, found) else { continue };
         for task in useless {
             let path = folder.join(task.to_string());
-            let bytes = size(&path);
+            let bytes = folder_size(&path);
             match if dry_run { Ok(()) } else { fs::remove_dir_all(&path) } {
-                Ok(()) => outputs = Outputs { removed: outputs.removed + 1, bytes: outputs.bytes + bytes },
+                Ok(()) => outputs = OutputCleanup { removed: outputs.removed + 1, bytes: outputs.bytes + bytes },
                 Err(error) => print::error(&format!("{}: {error}", path.display())),
             }
         }
@@ -45,19 +45,19 @@ pub(super) fn collect(home: &Home, sessions: impl Iterator<Item = SessionId>, dr
 }
 
 /// Those whose output nobody can ask for: removed ones, and ones that are in no session.
-fn useless(home: &Home, session: SessionId, found: Vec<TaskId>) -> Result<Vec<TaskId>, StoreError> {
+fn unreachable_outputs(home: &Home, session: SessionId, found: Vec<TaskId>) -> Result<Vec<TaskId>, StoreError> {
     if found.is_empty() {
         return Ok(found);
     }
-    let reader = Reader::open(home, session)?;
+    let reader = SessionReader::open(home, session)?;
     let live = is_live(&reader)?;
-    let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks;
+    let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
     let forgotten: BTreeMap<TaskId, bool> = tasks.into_iter().map(|task| (task.id, task.forgotten)).collect();
     // What is unknown in a session that runs may be known in a moment.
     Ok(found.into_iter().filter(|task| forgotten.get(task).copied().unwrap_or(!live)).collect())
 }
 
-fn size(folder: &Path) -> u64 {
+fn folder_size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use git::{Git, GitError, Pin, Pins, Repository};
 use protocol::SessionId;
 use serde::Serialize;
-use store::Reader;
+use store::SessionReader;
 
 use crate::deliver::live_owner;
 use crate::setup::Setup;
@@ -16,7 +16,7 @@ use crate::{fleet, print};
 /// What became of them.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Refs {
+pub(super) struct RefCleanup {
     /// How many refs were removed.
     pub(super) removed: usize,
     /// How many refs of removed sessions stay, since their work is on no branch.
@@ -27,7 +27,7 @@ pub(super) struct Refs {
 
 /// Which refs are to go.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct RefCleanupOptions {
     /// The sessions that are removed, or would be.
     pub(super) removed: BTreeSet<SessionId>,
     /// Whether work of removed sessions goes that is on no branch.
@@ -36,9 +36,9 @@ pub(super) struct Wanted {
 }
 
 /// Cleans the repositories that these folders are in.
-pub(super) async fn collect(setup: &Setup, folders: BTreeSet<PathBuf>, wanted: &Wanted) -> Refs {
-    let mut report = Refs::default();
-    let git = crate::checkouts::git(setup);
+pub(super) async fn collect(setup: &Setup, folders: BTreeSet<PathBuf>, wanted: &RefCleanupOptions) -> RefCleanup {
+    let mut report = RefCleanup::default();
+    let git = crate::checkouts::git_in_home(setup);
     let mut repositories = BTreeMap::new();
     for folder in folders.into_iter().filter(|folder| is_in_repository(folder)) {
         if let Ok(repository) = Repository::find(&git.at(folder)).await {
@@ -53,7 +53,12 @@ pub(super) async fn collect(setup: &Setup, folders: BTreeSet<PathBuf>, wanted: &
     report
 }
 
-async fn clean(setup: &Setup, repository: &Repository, wanted: &Wanted, report: &mut Refs) -> Result<(), GitError> {
+async fn clean(
+    setup: &Setup,
+    repository: &Repository,
+    wanted: &RefCleanupOptions,
+    report: &mut RefCleanup,
+) -> Result<(), GitError> {
     if !wanted.dry_run {
         report.landings += git::clear_landings(repository).await?;
     }
@@ -74,7 +79,7 @@ async fn clean(setup: &Setup, repository: &Repository, wanted: &Wanted, report: 
     Ok(())
 }
 
-async fn remove(git: &Git, pins: &[Pin], wanted: &Wanted, report: &mut Refs) -> Result<(), GitError> {
+async fn remove(git: &Git, pins: &[Pin], wanted: &RefCleanupOptions, report: &mut RefCleanup) -> Result<(), GitError> {
     if !wanted.dry_run {
         Pins::remove(git, pins).await?;
     }
@@ -84,8 +89,8 @@ async fn remove(git: &Git, pins: &[Pin], wanted: &Wanted, report: &mut Refs) -> 
 
 /// Whether nobody will need the refs of a session that is there: its fleet is done, and nobody runs it.
 fn is_at_rest_and_done(setup: &Setup, id: SessionId) -> bool {
-    let look = |reader: Reader| Ok(live_owner(&reader)?.is_none() && fleet::is_done(&reader)?);
-    Reader::open(&setup.home, id).and_then(look).unwrap_or(false)
+    let look = |reader: SessionReader| Ok(live_owner(&reader)?.is_none() && fleet::is_done(&reader)?);
+    SessionReader::open(&setup.home, id).and_then(look).unwrap_or(false)
 }
 
 /// Whether git may know the folder; no process is started for one that it cannot.

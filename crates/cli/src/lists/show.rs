@@ -1,22 +1,22 @@
 //! Items for people, and as JSON.
 
-use protocol::{Item, ItemId, ListName};
+use protocol::{ItemId, ListItem, ListName};
 use serde::Serialize;
 
-use super::place::Place;
+use super::open_list::OpenList;
 use crate::print;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed<'a> {
+struct ItemListOutput<'a> {
     list: &'a ListName,
-    items: &'a [Item],
+    items: &'a [ListItem],
 }
 
 /// A line for each item.
-pub(super) fn items(place: &Place, items: &[Item], json: bool) {
+pub(super) fn print_items(place: &OpenList, items: &[ListItem], json: bool) {
     if json {
-        return print::json(&Listed { list: &place.name, items });
+        return print::json(&ItemListOutput { list: &place.name, items });
     }
     if items.is_empty() {
         return print::note(format!("nothing on the {} list fits", place.name));
@@ -24,29 +24,29 @@ pub(super) fn items(place: &Place, items: &[Item], json: bool) {
     for item in items {
         let owner = item.owner.as_deref().unwrap_or("-");
         let after =
-            if item.blocked_by.is_empty() { String::new() } else { format!("  after {}", ids(&item.blocked_by)) };
-        let (status, subject) = (item.status.word(), print::plain(&item.subject));
-        let owner = print::cell(&print::plain(owner), 16);
+            if item.blocked_by.is_empty() { String::new() } else { format!("  after {}", join_ids(&item.blocked_by)) };
+        let (status, subject) = (item.status.as_str(), print::sanitize(&item.subject));
+        let owner = print::fit_cell(&print::sanitize(owner), 16);
         print::row(format!("{:>4}  {status:<11}  {owner}  {subject}{after}", item.id.0));
     }
 }
 
 /// Everything that is kept of an item.
-pub(super) fn item(place: &Place, item: &Item, json: bool) {
+pub(super) fn print_item(place: &OpenList, item: &ListItem, json: bool) {
     if json {
         return print::json(item);
     }
     let mut rows = vec![
         ("item", format!("{} of the {} list", item.id, place.name)),
         ("subject", item.subject.clone()),
-        ("status", item.status.word().to_owned()),
+        ("status", item.status.as_str().to_owned()),
         ("version", item.version.to_string()),
     ];
     let mut add = |name, value: Option<String>| rows.extend(value.map(|value| (name, value)));
     add("owner", item.owner.clone());
     add("doing", item.active_form.clone());
-    add("after", (!item.blocked_by.is_empty()).then(|| ids(&item.blocked_by)));
-    add("before", (!item.blocks.is_empty()).then(|| ids(&item.blocks)));
+    add("after", (!item.blocked_by.is_empty()).then(|| join_ids(&item.blocked_by)));
+    add("before", (!item.blocks.is_empty()).then(|| join_ids(&item.blocks)));
     add("task", item.task.map(|task| task.to_string()));
     add("archived", item.archived.then(|| "yes".into()));
     add("words by", Some(item.author.clone()).filter(|author| !author.is_empty()));
@@ -54,22 +54,22 @@ pub(super) fn item(place: &Place, item: &Item, json: bool) {
     add("changed", Some(item.updated_at.to_string()));
     add("metadata", (!item.metadata.is_empty()).then(|| serde_json::Value::Object(item.metadata.clone()).to_string()));
     for (name, value) in rows {
-        print::answer(format!("{name:<10}{}", print::plain(&value)));
+        print::output(format!("{name:<10}{}", print::sanitize(&value)));
     }
     if !item.description.is_empty() {
-        print::answer(format!("\n{}", print::plain(&item.description)));
+        print::output(format!("\n{}", print::sanitize(&item.description)));
     }
 }
 
 /// What became of an item.
-pub(super) fn changed(item: &Item, json: bool) {
+pub(super) fn print_changed(item: &ListItem, json: bool) {
     if json {
         return print::json(item);
     }
-    let subject = print::plain(&print::one_line(&item.subject, 80));
-    print::answer(format!("{} {}, version {}: {subject}", item.id, item.status.word(), item.version));
+    let subject = print::sanitize(&print::one_line(&item.subject, 80));
+    print::output(format!("{} {}, version {}: {subject}", item.id, item.status.as_str(), item.version));
 }
 
-fn ids(ids: &[ItemId]) -> String {
+fn join_ids(ids: &[ItemId]) -> String {
     ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -4,38 +4,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use protocol::api::{TodoView, TodosParams};
-use protocol::{AskId, At, CallId, Cost, Entry, Envelope, Event, FleetEnd, TaskId, TaskSpec, Todo, TodoId, TodoStatus};
-use runtime::{NamedFiles, SharedFiles};
-use store::{Reader, StoreError};
+use protocol::{
+    AskId, CallId, Cost, Envelope, Event, FleetEnd, LogEntry, TaskId, TaskSpec, Timestamp, Todo, TodoId, TodoStatus,
+};
+use runtime::{SharedFiles, TodoFiles};
+use store::{SessionReader, StoreError};
 
-use super::doing::{asked, doing};
+use super::activity::{describe_activity, describe_ask};
 use crate::deliver::live_owner;
-use crate::todos::Mark;
+use crate::todos::TodoMark;
 
 /// How many events are read at a time.
 const PAGE: usize = 512;
 
 /// Todos from which on a graph is large.
-const LARGE: usize = 1_000;
+const LARGE_GRAPH: usize = 1_000;
 
 /// How a fleet stands.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Board {
+pub(crate) struct FleetBoard {
     pub(super) goal: String,
-    pub(super) began_at: Option<At>,
-    pub(super) ended: Option<(FleetEnd, At)>,
+    pub(super) began_at: Option<Timestamp>,
+    pub(super) ended: Option<(FleetEnd, Timestamp)>,
     /// Whether no living process runs the session.
-    at_rest: bool,
+    is_unowned: bool,
     /// When something last happened.
-    last_at: At,
+    last_at: Timestamp,
     /// What the whole session used.
     pub(super) spent: Cost,
     /// Whether everything that it spent has a price.
     pub(super) unpriced: bool,
     /// What the main agent does, while it does something.
     pub(super) main: Option<String>,
-    items: BTreeMap<TodoId, Item>,
-    workers: BTreeMap<TaskId, Worker>,
+    items: BTreeMap<TodoId, BoardTodo>,
+    workers: BTreeMap<TaskId, BoardWorker>,
     /// For each task, the one that started it.
     parents: BTreeMap<TaskId, TaskId>,
     root: Option<TaskId>,
@@ -43,19 +45,19 @@ pub(crate) struct Board {
     peak: usize,
     parallel: Option<u32>,
     /// How long finished todos took in all, and how many they are.
-    took: (Duration, u32),
+    finished_durations: (Duration, u32),
     next: u64,
     /// What waits for a person's decision: whose call.
     asks: BTreeMap<AskId, (TaskId, CallId)>,
     /// How often something was asked in the session.
     asked: u64,
     /// Todos that name the same files and do not wait for each other.
-    shared: Vec<SharedFiles>,
+    shared_files: Vec<SharedFiles>,
 }
 
 /// A todo.
 #[derive(Debug, Clone)]
-pub(super) struct Item {
+pub(super) struct BoardTodo {
     order: u64,
     pub(super) title: String,
     status: TodoStatus,
@@ -69,77 +71,77 @@ pub(super) struct Item {
 
 /// A task that works on a todo.
 #[derive(Debug, Clone)]
-pub(super) struct Worker {
+pub(super) struct BoardWorker {
     pub(super) todo: TodoId,
-    pub(super) since: At,
-    pub(super) doing: String,
+    pub(super) since: Timestamp,
+    pub(super) activity: String,
     pub(super) tokens: u64,
 }
 
-impl Board {
+impl FleetBoard {
     /// What the log of a session says up to an event.
-    pub(crate) fn read_until(reader: &Reader, last: u64) -> Result<Board, StoreError> {
-        let (mut board, mut seq) = (Board::default(), 0);
+    pub(crate) fn read_until(reader: &SessionReader, last: u64) -> Result<FleetBoard, StoreError> {
+        let (mut board, mut seq) = (FleetBoard::default(), 0);
         while seq < last {
             let page = reader.events_after(seq, PAGE)?;
             let Some(end) = page.last() else { break };
             seq = end.seq;
-            page.iter().filter(|envelope| envelope.seq <= last).for_each(|envelope| board.read(envelope));
+            page.iter().filter(|envelope| envelope.seq <= last).for_each(|envelope| board.apply(envelope));
         }
         Ok(board)
     }
 
     /// How a session stands now, and the number of its last event.
-    pub(crate) fn read_now(reader: &Reader) -> Result<(Board, u64), StoreError> {
-        let (mut board, mut seq) = (Board::default(), 0);
+    pub(crate) fn read_now(reader: &SessionReader) -> Result<(FleetBoard, u64), StoreError> {
+        let (mut board, mut seq) = (FleetBoard::default(), 0);
         loop {
             let page = reader.events_after(seq, PAGE)?;
             let Some(last) = page.last() else { break };
             seq = last.seq;
-            page.iter().for_each(|envelope| board.read(envelope));
+            page.iter().for_each(|envelope| board.apply(envelope));
         }
-        board.agree(reader)?;
+        board.sync_with_store(reader)?;
         Ok((board, seq))
     }
 
     /// Takes over what every other view shows: the rows of the todos, which may have been written while no process was
     /// there to log it, and whether a process runs the session at all.
-    pub(crate) fn agree(&mut self, reader: &Reader) -> Result<(), StoreError> {
+    pub(crate) fn sync_with_store(&mut self, reader: &SessionReader) -> Result<(), StoreError> {
         let at_rest = live_owner(reader)?.is_none();
-        self.overlay(reader.todos_page(&TodosParams::every())?.todos, at_rest);
+        self.apply_todo_rows(reader.todos_page(&TodosParams::all_todos())?.todos, at_rest);
         Ok(())
     }
 
     /// The same, with what was read.
-    pub(super) fn overlay(&mut self, rows: Vec<TodoView>, at_rest: bool) {
+    pub(super) fn apply_todo_rows(&mut self, rows: Vec<TodoView>, at_rest: bool) {
         let mut before = std::mem::take(&mut self.items);
         for (order, row) in (1..).zip(rows) {
             let merged = before.remove(&row.id).is_some_and(|item| item.merged);
             let TodoView { id, title, status, interrupted, reason, depends_on, files, .. } = row;
-            self.items.insert(id, Item { order, title, status, interrupted, depends_on, files, reason, merged });
+            self.items.insert(id, BoardTodo { order, title, status, interrupted, depends_on, files, reason, merged });
             self.next = order;
         }
-        self.foresee();
+        self.find_shared_files();
         let items = &self.items;
         let is_held =
-            |worker: &Worker| items.get(&worker.todo).is_some_and(|item| item.status == TodoStatus::InProgress);
+            |worker: &BoardWorker| items.get(&worker.todo).is_some_and(|item| item.status == TodoStatus::InProgress);
         self.workers.retain(|_, worker| is_held(worker));
-        self.at_rest = at_rest;
+        self.is_unowned = at_rest;
     }
 
     /// Whether a fleet is at work.
-    pub(crate) fn is_at_work(&self) -> bool {
-        self.began_at.is_some() && self.ended.is_none() && !self.at_rest
+    pub(crate) fn is_working(&self) -> bool {
+        self.began_at.is_some() && self.ended.is_none() && !self.is_unowned
     }
 
     /// Whether what is drawn may still move.
     pub(super) fn is_live(&self) -> bool {
-        self.ended.is_none() && !self.at_rest
+        self.ended.is_none() && !self.is_unowned
     }
 
     /// Whether a fleet has not ended, and nobody runs it.
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.began_at.is_some() && self.ended.is_none() && self.at_rest
+        self.began_at.is_some() && self.ended.is_none() && self.is_unowned
     }
 
     /// How the last fleet ended, if it has.
@@ -148,12 +150,12 @@ impl Board {
     }
 
     /// Takes in what happened.
-    pub(crate) fn read(&mut self, envelope: &Envelope) {
-        let Entry { task, at, event } = &envelope.entry;
-        self.account(*task, event);
-        self.hear_asks(*task, event);
+    pub(crate) fn apply(&mut self, envelope: &Envelope) {
+        let LogEntry { task, at, event } = &envelope.entry;
+        self.record_cost(*task, event);
+        self.track_asks(*task, event);
         if matches!(event, Event::SessionAdopted { .. }) {
-            self.go_on(at.since(self.last_at));
+            self.resume(at.since(self.last_at));
         }
         self.last_at = *at;
         match event {
@@ -163,18 +165,30 @@ impl Board {
                 let (spent, unpriced, next) = (self.spent, self.unpriced, self.next);
                 let (goal, parallel) = (terms.goal.clone(), terms.parallel);
                 let (began_at, last_at) = (Some(*at), *at);
-                let shared = std::mem::take(&mut self.shared);
-                let kept = Board { shared, items, parents, root, spent, unpriced, next, ..Board::default() };
-                *self = Board { goal, parallel, began_at, last_at, ..kept };
-                self.items.values_mut().filter(|item| item.status == TodoStatus::InProgress).for_each(Item::pend);
+                let shared = std::mem::take(&mut self.shared_files);
+                let kept = FleetBoard {
+                    shared_files: shared,
+                    items,
+                    parents,
+                    root,
+                    spent,
+                    unpriced,
+                    next,
+                    ..FleetBoard::default()
+                };
+                *self = FleetBoard { goal, parallel, began_at, last_at, ..kept };
+                self.items
+                    .values_mut()
+                    .filter(|item| item.status == TodoStatus::InProgress)
+                    .for_each(BoardTodo::reset_to_pending);
                 (self.asks, self.asked) = asks;
             }
             Event::FleetEnded { end } => self.ended = Some((*end, *at)),
             Event::TodosChanged { changed, gone, .. } => {
                 let mut linked = gone.iter().filter(|todo| self.items.remove(todo).is_some()).count() > 0;
-                changed.iter().for_each(|todo| linked |= self.put(todo));
+                changed.iter().for_each(|todo| linked |= self.upsert_todo(todo));
                 if linked {
-                    self.foresee();
+                    self.find_shared_files();
                 }
             }
             Event::TodoClaimed { todo, .. } => self.claim(*task, todo, *at),
@@ -182,27 +196,27 @@ impl Board {
             Event::TodoDone { todo, fence, .. } => {
                 if let (Some(worker), true) = (self.worker_on(todo), fence.is_some()) {
                     let took = at.since(worker.since);
-                    self.took = (self.took.0 + took, self.took.1 + 1);
+                    self.finished_durations = (self.finished_durations.0 + took, self.finished_durations.1 + 1);
                 }
                 self.release(todo, TodoStatus::Done, None);
             }
             Event::TodoBlocked { todo, why } => self.release(todo, TodoStatus::Blocked, Some(why.to_string())),
-            Event::TodoFreed { todo } => self.release(todo, TodoStatus::Pending, None),
+            Event::TodoUnblocked { todo } => self.release(todo, TodoStatus::Pending, None),
             Event::WorkMerged { todo, .. } => {
                 if let Some(item) = self.items.get_mut(todo) {
                     item.merged = true;
                 }
             }
-            Event::TaskCreated(spec) => self.meet(*task, spec),
+            Event::TaskCreated(spec) => self.register_task(*task, spec),
             Event::ActivationEnded { .. } if self.root == Some(*task) => self.main = None,
-            other => self.watch(*task, other),
+            other => self.note_activity(*task, other),
         }
     }
 
     /// The todos in the order that they were written, with their marks.
-    pub(super) fn items(&self) -> Vec<(&TodoId, &Item, Mark)> {
-        let mut items: Vec<(&TodoId, &Item, Mark)> =
-            self.items.iter().map(|(id, item)| (id, item, self.mark(item).asked(self.is_asking(id)))).collect();
+    pub(super) fn items(&self) -> Vec<(&TodoId, &BoardTodo, TodoMark)> {
+        let mut items: Vec<(&TodoId, &BoardTodo, TodoMark)> =
+            self.items.iter().map(|(id, item)| (id, item, self.mark(item).with_ask(self.is_asking(id)))).collect();
         items.sort_by_key(|(_, item, _)| item.order);
         items
     }
@@ -218,13 +232,13 @@ impl Board {
     }
 
     /// How far a todo is that somebody works or worked on.
-    pub(super) fn mark_of(&self, todo: &TodoId) -> Mark {
-        self.items.get(todo).map_or(Mark::AtWork, |item| self.mark(item)).asked(self.is_asking(todo))
+    pub(super) fn mark_of(&self, todo: &TodoId) -> TodoMark {
+        self.items.get(todo).map_or(TodoMark::AtWork, |item| self.mark(item)).with_ask(self.is_asking(todo))
     }
 
     /// Who works, longest first.
-    pub(super) fn workers(&self) -> Vec<&Worker> {
-        let mut workers: Vec<&Worker> = self.workers.values().collect();
+    pub(super) fn workers(&self) -> Vec<&BoardWorker> {
+        let mut workers: Vec<&BoardWorker> = self.workers.values().collect();
         workers.sort_by_key(|worker| worker.since);
         workers
     }
@@ -240,13 +254,13 @@ impl Board {
     }
 
     /// Takes note of what waits for a person, and of what does not any more.
-    fn hear_asks(&mut self, task: TaskId, event: &Event) {
+    fn track_asks(&mut self, task: TaskId, event: &Event) {
         match event {
-            Event::Asked(ask) => {
+            Event::AskOpened(ask) => {
                 self.asked += 1;
                 self.asks.insert(ask.id.clone(), (task, ask.call.clone()));
-                let doing = format!("needs you ({}): {}", self.asked, asked(&ask.subject));
-                self.note(self.above(task).unwrap_or(task), doing);
+                let doing = format!("needs you ({}): {}", self.asked, describe_ask(&ask.subject));
+                self.note(self.worker_above(task).unwrap_or(task), doing);
             }
             Event::AskDecided { ask, .. } => drop(self.asks.remove(ask)),
             Event::CallAnswered { call, .. } => self.asks.retain(|_, asker| *asker != (task, call.clone())),
@@ -255,27 +269,27 @@ impl Board {
     }
 
     /// Todos that are said to be worked on, though no task holds them.
-    pub(super) fn unheld(&self) -> Vec<&TodoId> {
+    pub(super) fn unclaimed_in_progress(&self) -> Vec<&TodoId> {
         let held: BTreeSet<&TodoId> = self.workers.values().map(|worker| &worker.todo).collect();
-        let is_unheld = |id: &TodoId, item: &Item| item.status == TodoStatus::InProgress && !held.contains(id);
+        let is_unheld = |id: &TodoId, item: &BoardTodo| item.status == TodoStatus::InProgress && !held.contains(id);
         self.items().into_iter().filter(|(id, item, _)| is_unheld(id, item)).map(|(id, _, _)| id).collect()
     }
 
     /// The moment that times are counted to: a clock stands still while nobody runs the session.
-    pub(super) fn clock(&self, now: At) -> At {
-        if self.at_rest { self.last_at } else { now }
+    pub(super) fn clock_time(&self, now: Timestamp) -> Timestamp {
+        if self.is_unowned { self.last_at } else { now }
     }
 
     /// How long it has been at work.
-    pub(super) fn elapsed(&self, now: At) -> Duration {
-        let until = self.ended.map_or(self.clock(now), |(_, at)| at);
+    pub(super) fn elapsed(&self, now: Timestamp) -> Duration {
+        let until = self.ended.map_or(self.clock_time(now), |(_, at)| at);
         self.began_at.map_or(Duration::ZERO, |began| until.since(began))
     }
 
     /// How long it may take from now on: as long as finished todos took on average, for what is left and not blocked.
-    pub(super) fn left(&self, now: At) -> Option<Duration> {
-        let (sum, count) = self.took;
-        if count == 0 || self.ended.is_some() || self.at_rest {
+    pub(super) fn time_left(&self, now: Timestamp) -> Option<Duration> {
+        let (sum, count) = self.finished_durations;
+        if count == 0 || self.ended.is_some() || self.is_unowned {
             return None;
         }
         let mean = sum / count;
@@ -287,45 +301,45 @@ impl Board {
         Some(work / u32::try_from(at_once).unwrap_or(1)).filter(|left| !left.is_zero())
     }
 
-    fn mark(&self, item: &Item) -> Mark {
+    fn mark(&self, item: &BoardTodo) -> TodoMark {
         let done = |id: &TodoId| self.items.get(id).is_some_and(|item| item.status == TodoStatus::Done);
-        Mark::new(item.status, item.depends_on.iter().all(done), item.interrupted)
+        TodoMark::new(item.status, item.depends_on.iter().all(done), item.interrupted)
     }
 
     /// What may not fit together of what is not done.
     pub(super) fn conflicts(&self) -> &[SharedFiles] {
-        &self.shared
+        &self.shared_files
     }
 
     /// Looks which todos that are not done name the same files. It is asked only when that may have changed.
-    fn foresee(&mut self) {
-        let mut items: Vec<(&TodoId, &Item)> = self.items.iter().collect();
+    fn find_shared_files(&mut self) {
+        let mut items: Vec<(&TodoId, &BoardTodo)> = self.items.iter().collect();
         items.sort_by_key(|(_, item)| item.order);
-        let named = items.into_iter().map(|(id, item)| NamedFiles {
+        let named = items.into_iter().map(|(id, item)| TodoFiles {
             id,
             files: if item.status == TodoStatus::Done { &[] } else { &item.files },
             depends_on: &item.depends_on,
         });
-        self.shared = SharedFiles::find(&named.collect::<Vec<_>>());
+        self.shared_files = SharedFiles::find(&named.collect::<Vec<_>>());
     }
 
     /// A todo that names files was done, or is not done any more.
-    fn settle(&mut self, todo: &TodoId) {
-        let is_shared = self.shared.iter().any(|shared| shared.todos.contains(todo));
+    fn update_shared_files(&mut self, todo: &TodoId) {
+        let is_shared = self.shared_files.iter().any(|shared| shared.todos.contains(todo));
         let is_done = self.items.get(todo).is_some_and(|item| item.status == TodoStatus::Done);
         match (is_done, is_shared) {
             (true, false) => {}
             // In a large graph, a look at all of it for each todo would take longer than it is worth.
-            (true, true) if self.items.len() > LARGE => {
-                self.shared.iter_mut().for_each(|shared| shared.todos.retain(|other| other != todo));
-                self.shared.retain(|shared| shared.todos.len() > 1);
+            (true, true) if self.items.len() > LARGE_GRAPH => {
+                self.shared_files.iter_mut().for_each(|shared| shared.todos.retain(|other| other != todo));
+                self.shared_files.retain(|shared| shared.todos.len() > 1);
             }
-            (true, true) | (false, _) => self.foresee(),
+            (true, true) | (false, _) => self.find_shared_files(),
         }
     }
 
     /// Takes a todo as it is now; tells whether that may change which files are shared.
-    fn put(&mut self, todo: &Todo) -> bool {
+    fn upsert_todo(&mut self, todo: &Todo) -> bool {
         let before = self.items.get(&todo.id);
         let is_done = |status| status == TodoStatus::Done;
         let linked = before.is_none_or(|item| {
@@ -339,7 +353,7 @@ impl Board {
             },
             |item| (item.order, item.merged),
         );
-        let item = Item {
+        let item = BoardTodo {
             order,
             merged,
             title: todo.title.clone(),
@@ -354,18 +368,18 @@ impl Board {
     }
 
     /// A process runs the session again, after nobody did for so long: that time is nobody's work.
-    fn go_on(&mut self, gap: Duration) {
-        self.at_rest = false;
+    fn resume(&mut self, gap: Duration) {
+        self.is_unowned = false;
         self.items.values_mut().for_each(|item| item.interrupted = false);
         self.began_at = self.began_at.map(|began| began.plus(gap));
         self.workers.values_mut().for_each(|worker| worker.since = worker.since.plus(gap));
     }
 
-    fn claim(&mut self, task: TaskId, todo: &TodoId, at: At) {
+    fn claim(&mut self, task: TaskId, todo: &TodoId, at: Timestamp) {
         if let Some(item) = self.items.get_mut(todo) {
             (item.status, item.interrupted) = (TodoStatus::InProgress, false);
         }
-        self.workers.insert(task, Worker { todo: todo.clone(), since: at, doing: "begins".into(), tokens: 0 });
+        self.workers.insert(task, BoardWorker { todo: todo.clone(), since: at, activity: "begins".into(), tokens: 0 });
         self.peak = self.peak.max(self.workers.len());
     }
 
@@ -375,15 +389,15 @@ impl Board {
         let moved = (item.status == TodoStatus::Done) != (status == TodoStatus::Done);
         (item.status, item.reason, item.interrupted) = (status, reason, false);
         if moved && !item.files.is_empty() {
-            self.settle(todo);
+            self.update_shared_files(todo);
         }
     }
 
-    fn worker_on(&self, todo: &TodoId) -> Option<&Worker> {
+    fn worker_on(&self, todo: &TodoId) -> Option<&BoardWorker> {
         self.workers.values().find(|worker| worker.todo == *todo)
     }
 
-    fn meet(&mut self, task: TaskId, spec: &TaskSpec) {
+    fn register_task(&mut self, task: TaskId, spec: &TaskSpec) {
         match spec.parent {
             Some(parent) => {
                 self.parents.insert(task, parent);
@@ -393,7 +407,7 @@ impl Board {
     }
 
     /// Counts what a turn used, for the session and for the worker that it was taken for.
-    fn account(&mut self, task: TaskId, event: &Event) {
+    fn record_cost(&mut self, task: TaskId, event: &Event) {
         let cost = match event {
             Event::TurnAnswered { cost, .. } | Event::TurnFailed { cost, .. } => *cost,
             Event::TurnBegun { price, .. } => {
@@ -403,18 +417,18 @@ impl Board {
             _other => return,
         };
         self.spent = self.spent.plus(cost);
-        if let Some(worker) = self.above(task).and_then(|worker| self.workers.get_mut(&worker)) {
+        if let Some(worker) = self.worker_above(task).and_then(|worker| self.workers.get_mut(&worker)) {
             worker.tokens += cost.tokens;
         }
     }
 
     /// The todo that a task works on, if it does.
     pub(super) fn todo_of(&self, task: TaskId) -> Option<&TodoId> {
-        self.workers.get(&self.above(task)?).map(|worker| &worker.todo)
+        self.workers.get(&self.worker_above(task)?).map(|worker| &worker.todo)
     }
 
     /// The worker that a task belongs to: itself, or one above it.
-    fn above(&self, mut task: TaskId) -> Option<TaskId> {
+    fn worker_above(&self, mut task: TaskId) -> Option<TaskId> {
         while !self.workers.contains_key(&task) {
             task = *self.parents.get(&task)?;
         }
@@ -422,8 +436,8 @@ impl Board {
     }
 
     /// Takes note of what a worker or the main agent does.
-    fn watch(&mut self, task: TaskId, event: &Event) {
-        if let Some(doing) = doing(event) {
+    fn note_activity(&mut self, task: TaskId, event: &Event) {
+        if let Some(doing) = describe_activity(event) {
             self.note(task, doing);
         }
     }
@@ -432,13 +446,13 @@ impl Board {
         if self.root == Some(task) {
             self.main = Some(doing);
         } else if let Some(worker) = self.workers.get_mut(&task) {
-            worker.doing = doing;
+            worker.activity = doing;
         }
     }
 }
 
-impl Item {
-    fn pend(&mut self) {
+impl BoardTodo {
+    fn reset_to_pending(&mut self) {
         self.status = TodoStatus::Pending;
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use protocol::{Envelope, Event, FLEET_DEPLOYED, FleetEnd, TodoId};
 
-use super::amounts::{count, time};
-use super::board::Board;
+use super::amounts::{format_count, format_elapsed};
+use super::board::FleetBoard;
 use crate::money::Money;
 use crate::print;
 
@@ -13,36 +13,36 @@ use crate::print;
 const REASON: usize = 160;
 
 /// The line that an event is worth; the board has read it.
-pub(super) fn line(board: &Board, envelope: &Envelope) -> Option<String> {
+pub(super) fn event_line(board: &FleetBoard, envelope: &Envelope) -> Option<String> {
     let at = envelope.entry.at;
     Some(match &envelope.entry.event {
         Event::FleetBegan(terms) => {
-            let todos = print::count(board.tally().1, "todo");
+            let todos = print::pluralize(board.tally().1, "todo");
             format!("{FLEET_DEPLOYED}: {} ({todos})", short(&terms.goal))
         }
-        Event::TodoClaimed { todo, .. } => format!("claimed {}", named(board, todo)),
+        Event::TodoClaimed { todo, .. } => format!("claimed {}", todo_label(board, todo)),
         Event::TodoDone { todo, fence, .. } => {
             let (done, total) = board.tally();
             let how = if fence.is_some() { "done" } else { "reused" };
-            format!("{how} {} ({done}/{total})", named(board, todo))
+            format!("{how} {} ({done}/{total})", todo_label(board, todo))
         }
         Event::TodoReturned { todo, failure: Some(failure), .. } => {
-            format!("retried {}: {}", named(board, todo), short(failure))
+            format!("retried {}: {}", todo_label(board, todo), short(failure))
         }
-        Event::TodoReturned { todo, failure: None, .. } => format!("returned {}", named(board, todo)),
-        Event::TodoBlocked { todo, why } => format!("blocked {}: {}", named(board, todo), short(&why.to_string())),
-        Event::TodoFreed { todo } => format!("freed {}", named(board, todo)),
+        Event::TodoReturned { todo, failure: None, .. } => format!("returned {}", todo_label(board, todo)),
+        Event::TodoBlocked { todo, why } => format!("blocked {}: {}", todo_label(board, todo), short(&why.to_string())),
+        Event::TodoUnblocked { todo } => format!("freed {}", todo_label(board, todo)),
         Event::WorkMerged { todo, commit } => {
-            format!("merged {} as {}", named(board, todo), commit.get(..12).unwrap_or(commit))
+            format!("merged {} as {}", todo_label(board, todo), commit.get(..12).unwrap_or(commit))
         }
         Event::FleetEnded { end } => {
             let (done, total) = board.tally();
             let cost = if board.unpriced { String::new() } else { format!(", {}", Money::Known(board.spent.micros)) };
             format!(
                 "fleet {}: {done}/{total} done in {}, {} tokens{cost}",
-                word(*end),
-                time(board.elapsed(at)),
-                count(board.spent.tokens)
+                fleet_end_word(*end),
+                format_elapsed(board.elapsed(at)),
+                format_count(board.spent.tokens)
             )
         }
         _other => return None,
@@ -50,21 +50,25 @@ pub(super) fn line(board: &Board, envelope: &Envelope) -> Option<String> {
 }
 
 /// What may not fit together, told once, when the fleet begins or the plan changes.
-pub(super) fn warnings(board: &Board, envelope: &Envelope, told: &mut BTreeSet<String>) -> Vec<String> {
+pub(super) fn new_conflict_warnings(
+    board: &FleetBoard,
+    envelope: &Envelope,
+    told: &mut BTreeSet<String>,
+) -> Vec<String> {
     let is_planned = match &envelope.entry.event {
         Event::FleetBegan(_) => true,
-        Event::TodosChanged { .. } => board.is_at_work(),
+        Event::TodosChanged { .. } => board.is_working(),
         _other => false,
     };
     let words = board
         .conflicts()
         .iter()
         .filter(|_| is_planned)
-        .map(|shared| format!("may conflict: {}", short(&shared.words())));
+        .map(|shared| format!("may conflict: {}", short(&shared.describe())));
     words.filter(|words| told.insert(words.clone())).collect()
 }
 
-fn word(end: FleetEnd) -> &'static str {
+fn fleet_end_word(end: FleetEnd) -> &'static str {
     match end {
         FleetEnd::Done => "done",
         FleetEnd::Blocked => "blocked",
@@ -72,7 +76,7 @@ fn word(end: FleetEnd) -> &'static str {
     }
 }
 
-fn named(board: &Board, todo: &TodoId) -> String {
+fn todo_label(board: &FleetBoard, todo: &TodoId) -> String {
     match board.title(todo) {
         "" => short(&todo.0),
         title => format!("{} ({})", short(&todo.0), short(title)),

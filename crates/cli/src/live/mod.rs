@@ -1,9 +1,9 @@
 //! What a person sees while a fleet works: a picture on a terminal that is drawn again and again, plain lines anywhere
 //! else, and the events themselves for programs.
 
+mod activity;
 mod amounts;
 mod board;
-mod doing;
 mod draw;
 mod lines;
 mod terminal;
@@ -11,8 +11,8 @@ mod terminal;
 mod tests;
 mod view;
 
-pub(crate) use board::Board;
-pub(crate) use view::{Foot, View, watch};
+pub(crate) use board::FleetBoard;
+pub(crate) use view::{FleetFooter, FleetView, watch_fleet};
 
 use host::{Clock, SystemClock, TerminalSize};
 
@@ -20,12 +20,12 @@ use crate::print;
 use crate::style::Style;
 
 /// Prints how a fleet stands, once.
-pub(crate) fn print_board(board: &Board) {
+pub(crate) fn print_board(board: &FleetBoard) {
     let size = TerminalSize { columns: print::width().unwrap_or(WIDE), rows: usize::MAX };
     for row in draw::draw(board, SystemClock.now(), size) {
         match print::style() {
-            Style::Plain => print::answer(draw::plain(&row)),
-            style @ Style::Colour => print::answer(draw::paint(&row, style)),
+            Style::Plain => print::output(draw::row_text(&row)),
+            style @ Style::Colour => print::output(draw::paint(&row, style)),
         }
     }
 }

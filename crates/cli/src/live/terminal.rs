@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::draw::{Row, paint, width};
+use super::draw::{BoardRow, paint, row_width};
 use crate::style::Style;
 
 const CURSOR_OFF: &str = "\u{1b}[?25l";
@@ -18,24 +18,30 @@ pub(super) struct Canvas<W> {
     /// How wide the rows are that stand there.
     drawn: Vec<usize>,
     /// How many of them the cursor is above their end.
-    raised: usize,
-    gone: bool,
+    rows_above_end: usize,
+    closed: bool,
 }
 
 impl<W: Write> Canvas<W> {
     pub(super) fn new(out: W, style: Style) -> Canvas<W> {
-        Canvas { out, style, drawn: Vec::new(), raised: 0, gone: false }
+        Canvas { out, style, drawn: Vec::new(), rows_above_end: 0, closed: false }
     }
 
     /// Whether nobody reads it any more.
-    pub(super) fn is_gone(&self) -> bool {
-        self.gone
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// Draws a picture over the one before, in a terminal that has so many columns now, with lines above it that stay.
     /// The cursor is below it, or at this row and column of it.
-    pub(super) fn draw(&mut self, above: &[String], picture: &[Row], cursor: Option<(usize, usize)>, columns: usize) {
-        let mut text = format!("{CURSOR_OFF}{}", self.back(columns));
+    pub(super) fn draw(
+        &mut self,
+        above: &[String],
+        picture: &[BoardRow],
+        cursor: Option<(usize, usize)>,
+        columns: usize,
+    ) {
+        let mut text = format!("{CURSOR_OFF}{}", self.return_to_start(columns));
         for line in above {
             text += &format!("{line}{ERASE_LINE}\r\n");
         }
@@ -43,23 +49,23 @@ impl<W: Write> Canvas<W> {
             text += &format!("{}{ERASE_LINE}\r\n", paint(row, self.style));
         }
         text += ERASE_BELOW;
-        self.raised = cursor.map_or(0, |(row, _)| picture.len().saturating_sub(row));
-        if let Some((_, column)) = cursor.filter(|_| self.raised > 0) {
-            text += &format!("\u{1b}[{}A\r", self.raised);
+        self.rows_above_end = cursor.map_or(0, |(row, _)| picture.len().saturating_sub(row));
+        if let Some((_, column)) = cursor.filter(|_| self.rows_above_end > 0) {
+            text += &format!("\u{1b}[{}A\r", self.rows_above_end);
             if column > 0 {
                 text += &format!("\u{1b}[{column}C");
             }
         }
         text += CURSOR_ON;
-        self.drawn = picture.iter().map(width).collect();
+        self.drawn = picture.iter().map(row_width).collect();
         // In one piece, so that no half of it is seen.
-        self.gone |= self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).is_err();
+        self.closed |= self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).is_err();
     }
 
     /// Goes to where the picture begins. A terminal that was made narrower has broken its rows.
-    fn back(&self, columns: usize) -> String {
+    fn return_to_start(&self, columns: usize) -> String {
         let broken = |width: &usize| width.saturating_sub(1) / columns.max(1);
-        let above = self.drawn.len().saturating_sub(self.raised);
+        let above = self.drawn.len().saturating_sub(self.rows_above_end);
         match above + self.drawn.iter().take(above).map(broken).sum::<usize>() {
             0 => "\r".into(),
             rows => format!("\u{1b}[{rows}A\r"),
@@ -68,18 +74,18 @@ impl<W: Write> Canvas<W> {
 }
 
 /// A canvas on stdout.
-pub(super) fn on_stdout(style: Style) -> Canvas<io::Stdout> {
+pub(super) fn canvas_on_stdout(style: Style) -> Canvas<io::Stdout> {
     Canvas::new(io::stdout(), style)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::style::Role;
+    use crate::style::TextRole;
 
     fn drawn(canvas: &mut Canvas<Vec<u8>>, above: &[String], rows: &[&str], columns: usize) -> String {
         canvas.out.clear();
-        let picture: Vec<Row> = rows.iter().map(|text| vec![(Role::Plain, (*text).to_owned())]).collect();
+        let picture: Vec<BoardRow> = rows.iter().map(|text| vec![(TextRole::Plain, (*text).to_owned())]).collect();
         canvas.draw(above, &picture, None, columns);
         String::from_utf8(canvas.out.clone()).unwrap()
     }
@@ -92,7 +98,7 @@ mod tests {
         let second = drawn(&mut canvas, &["said".into()], &["three"], 80);
         assert_eq!(second, "\u{1b}[?25l\u{1b}[2A\rsaid\u{1b}[K\r\nthree\u{1b}[K\r\n\u{1b}[J\u{1b}[?25h");
         canvas.out.clear();
-        canvas.draw(&[], &["one", "ask? y"].map(|text| vec![(Role::Plain, text.to_owned())]), Some((1, 6)), 80);
+        canvas.draw(&[], &["one", "ask? y"].map(|text| vec![(TextRole::Plain, text.to_owned())]), Some((1, 6)), 80);
         assert!(String::from_utf8_lossy(&canvas.out).ends_with("\u{1b}[J\u{1b}[1A\r\u{1b}[6C\u{1b}[?25h"));
         assert!(drawn(&mut canvas, &[], &["one"], 80).starts_with("\u{1b}[?25l\u{1b}[1A\rone"));
         let wide = "x".repeat(60);

@@ -2,23 +2,24 @@
 
 use host::TerminalSize;
 use protocol::api::TodoView;
-use protocol::{Answer, AnswerStatus, Ask, AskId, DecidedBy, Decision, Subject};
+use protocol::{Ask, AskDecision, AskId, AskSubject, DecidedBy, ToolResult, ToolResultStatus};
 use protocol::{
-    At, Block, Blocked, Call, CallId, Cost, Entry, Envelope, Event, FleetEnd, FleetTerms, Kind, Origin, Price,
-    SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, TodoStatus, Turn, Usage,
+    BlockReason, CallId, ContentBlock, Cost, Envelope, Event, FleetConfig, FleetEnd, LogEntry, Price, Principal,
+    SessionId, StopReason, TaskId, TaskSpec, TaskType, Timestamp, Todo, TodoId, TodoStatus, ToolCallRequest, Turn,
+    Usage,
 };
 use unicode_width::UnicodeWidthStr;
 
-use super::board::Board;
+use super::board::FleetBoard;
 use super::{draw, lines};
-use crate::todos::Mark;
+use crate::todos::TodoMark;
 
 const SMALL: TerminalSize = TerminalSize { columns: 80, rows: 24 };
 const LARGE: TerminalSize = TerminalSize { columns: 200, rows: 60 };
 
 #[derive(Default)]
-struct Story {
-    board: Board,
+struct FleetScenario {
+    board: FleetBoard,
     seq: u64,
     now: u64,
     lines: Vec<String>,
@@ -33,8 +34,8 @@ fn todo(id: &str, title: &str, on: &[&str]) -> Todo {
     Todo { depends_on: on.iter().map(|id| TodoId::from(*id)).collect(), ..Todo::new(id, title) }
 }
 
-fn terms(goal: &str) -> FleetTerms {
-    FleetTerms {
+fn terms(goal: &str) -> FleetConfig {
+    FleetConfig {
         agent: None,
         goal: goal.into(),
         parallel: Some(3),
@@ -48,21 +49,21 @@ fn terms(goal: &str) -> FleetTerms {
     }
 }
 
-impl Story {
+impl FleetScenario {
     /// Something happens so many seconds later.
     fn then(&mut self, seconds: u64, who: u128, event: Event) {
         self.seq += 1;
         self.now += seconds * 1000;
-        let entry = Entry { task: task(who), at: At(self.now), event };
+        let entry = LogEntry { task: task(who), at: Timestamp(self.now), event };
         let envelope =
             Envelope { v: Envelope::VERSION, seq: self.seq, session: SessionId::new(uuid::Uuid::nil()), entry };
-        self.board.read(&envelope);
-        self.lines.extend(lines::line(&self.board, &envelope));
-        self.lines.extend(lines::warnings(&self.board, &envelope, &mut self.warned));
+        self.board.apply(&envelope);
+        self.lines.extend(lines::event_line(&self.board, &envelope));
+        self.lines.extend(lines::new_conflict_warnings(&self.board, &envelope, &mut self.warned));
     }
 
     fn agent(&mut self, who: u128, parent: u128) {
-        let spec = TaskSpec { parent: Some(task(parent)), ..TaskSpec::new(Kind::Agent, "general", "worker") };
+        let spec = TaskSpec { parent: Some(task(parent)), ..TaskSpec::new(TaskType::Agent, "general", "worker") };
         self.then(0, who, Event::TaskCreated(Box::new(spec)));
     }
 
@@ -72,10 +73,10 @@ impl Story {
     }
 
     fn calls(&mut self, who: u128, tool: &str, input: &str, tokens: u64) {
-        let call = Call { id: CallId("c".into()), tool: tool.into(), input: input.into() };
+        let call = ToolCallRequest { id: CallId("c".into()), tool: tool.into(), input: input.into() };
         let answered = Event::TurnAnswered {
             turn: Turn(1),
-            content: vec![Block::Text { text: "so".into() }, Block::Call(call)],
+            content: vec![ContentBlock::Text { text: "so".into() }, ContentBlock::Call(call)],
             stop: StopReason::Calls,
             usage: Usage::default(),
             cost: Cost { tokens, micros: tokens * 3 },
@@ -85,16 +86,16 @@ impl Story {
     }
 
     fn plan(&mut self, todos: Vec<Todo>) {
-        self.then(0, 1, Event::TaskCreated(Box::new(TaskSpec::new(Kind::Main, "main", "root"))));
-        let by = Origin::User;
+        self.then(0, 1, Event::TaskCreated(Box::new(TaskSpec::new(TaskType::Main, "main", "root"))));
+        let by = Principal::User;
         self.then(0, 1, Event::TodosChanged { by, changed: todos, gone: Vec::new(), upto: 0 });
     }
 
     #[track_caller]
     fn drawn(&self, size: TerminalSize) -> String {
-        let picture = draw::draw(&self.board, At(self.now), size);
+        let picture = draw::draw(&self.board, Timestamp(self.now), size);
         assert!(picture.len() <= size.rows, "{} rows", picture.len());
-        let rows: Vec<String> = picture.iter().map(draw::plain).collect();
+        let rows: Vec<String> = picture.iter().map(draw::row_text).collect();
         for row in &rows {
             assert!(row.width() <= size.columns, "{row}");
             assert!(!row.chars().any(char::is_control), "{row:?}");
@@ -104,8 +105,8 @@ impl Story {
 }
 
 /// A fleet in the middle of its work, with everything that a picture can show.
-fn middle() -> Story {
-    let mut story = Story::default();
+fn middle() -> FleetScenario {
+    let mut story = FleetScenario::default();
     story.plan(vec![
         todo("lexer", "Write the lexer", &[]),
         todo("parser", "Write the parser, with good messages for whatever is wrong", &["lexer"]),
@@ -123,18 +124,19 @@ fn middle() -> Story {
         reserved: Cost::ZERO,
         price,
         max_output: None,
-        quoted: protocol::Quoted::default(),
+        quoted: protocol::QuotedTokens::default(),
     };
     story.then(0, 1, begun);
     story.then(5, 1, Event::FleetBegan(terms("Make a language that people like to read,\nand write")));
-    story.then(0, 1, Event::TodoDone { todo: "site".into(), fence: None, brought: None });
+    story.then(0, 1, Event::TodoDone { todo: "site".into(), fence: None, reused: None });
     story.claim(2, "lexer");
     story.claim(3, "docs");
     story.claim(4, "sign");
     story.calls(2, "shell", r#"{"command":"cargo test\n lexer"}"#, 12_400);
-    story.then(20, 2, Event::TodoDone { todo: "lexer".into(), fence: Some(1), brought: None });
+    story.then(20, 2, Event::TodoDone { todo: "lexer".into(), fence: Some(1), reused: None });
     story.then(0, 2, Event::WorkMerged { todo: "lexer".into(), commit: "0123456789abcdef0123".into() });
-    let why = Blocked::Itself { reason: "there is no key\u{1b}]0;x\u{7} in this place, and nobody who has one".into() };
+    let why =
+        BlockReason::Itself { reason: "there is no key\u{1b}]0;x\u{7} in this place, and nobody who has one".into() };
     story.then(1, 4, Event::TodoBlocked { todo: "sign".into(), why });
     story.claim(5, "parser");
     story.then(2, 5, Event::IntentReported { intent: "reading the grammar\rover".into() });
@@ -169,14 +171,14 @@ fn f7_a_fleet_in_lines_has_one_for_each_change() {
 
 #[test]
 fn f7_more_than_fits_is_counted_and_every_size_is_kept_to() {
-    let mut story = Story::default();
+    let mut story = FleetScenario::default();
     story.plan((0..300).map(|n| todo(&format!("todo-number-{n}"), &format!("Do thing {n} "), &[])).collect());
     story.then(0, 1, Event::FleetBegan(terms("all")));
     for n in 0..100 {
         story.claim(10 + n, &format!("todo-number-{n}"));
     }
     for n in 100..150 {
-        let why = Blocked::Itself { reason: "no".into() };
+        let why = BlockReason::Itself { reason: "no".into() };
         story.then(0, 1, Event::TodoBlocked { todo: format!("todo-number-{n}").as_str().into(), why });
     }
     insta::assert_snapshot!(story.drawn(SMALL));
@@ -185,30 +187,34 @@ fn f7_more_than_fits_is_counted_and_every_size_is_kept_to() {
             story.drawn(TerminalSize { columns: columns.max(20), rows });
         }
     }
-    draw::draw(&story.board, At(story.now), TerminalSize { columns: 0, rows: 0 });
+    draw::draw(&story.board, Timestamp(story.now), TerminalSize { columns: 0, rows: 0 });
 }
 
 #[test]
 fn f7_the_time_left_is_what_finished_todos_took_shared_by_who_works_at_once() {
-    let mut story = Story::default();
+    let mut story = FleetScenario::default();
     story.plan((0..7).map(|n| todo(&format!("t{n}"), "x", &[])).collect());
     story.then(0, 1, Event::FleetBegan(terms("all")));
-    assert_eq!(story.board.left(At(story.now)), None, "nothing is known yet");
+    assert_eq!(story.board.time_left(Timestamp(story.now)), None, "nothing is known yet");
     story.claim(2, "t0");
-    story.then(60, 2, Event::TodoDone { todo: "t0".into(), fence: Some(1), brought: None });
-    assert_eq!(story.board.left(At(story.now)).unwrap().as_secs(), 120, "six of a minute each, three at once");
+    story.then(60, 2, Event::TodoDone { todo: "t0".into(), fence: Some(1), reused: None });
+    assert_eq!(
+        story.board.time_left(Timestamp(story.now)).unwrap().as_secs(),
+        120,
+        "six of a minute each, three at once"
+    );
     story.claim(3, "t1");
     story.now += 30_000;
-    assert_eq!(story.board.left(At(story.now)).unwrap().as_secs(), 110);
+    assert_eq!(story.board.time_left(Timestamp(story.now)).unwrap().as_secs(), 110);
 }
 
 /// B5: an asking worker showed as running.
 #[test]
 fn a_worker_that_asks_or_whose_agent_does_needs_you_until_it_is_decided() {
     let mut story = middle();
-    let at_work = |story: &Story, mark| story.board.items().iter().filter(|(_, _, of)| *of == mark).count();
-    assert_eq!(at_work(&story, Mark::AtWork), 2);
-    let subject = Subject::Permission {
+    let at_work = |story: &FleetScenario, mark| story.board.items().iter().filter(|(_, _, of)| *of == mark).count();
+    assert_eq!(at_work(&story, TodoMark::AtWork), 2);
+    let subject = AskSubject::Permission {
         tool: "shell".into(),
         input: r#"{"command":"make\u001b[2J"}"#.into(),
         reason: "r".into(),
@@ -216,21 +222,21 @@ fn a_worker_that_asks_or_whose_agent_does_needs_you_until_it_is_decided() {
     };
     let ask = |id: &str, call: &str| {
         let (id, call) = (AskId(id.into()), CallId(call.into()));
-        Event::Asked(Ask { id, call, subject: subject.clone(), until_at: None })
+        Event::AskOpened(Ask { id, call, subject: subject.clone(), until_at: None })
     };
     story.then(1, 3, ask("a", "c"));
     // An agent that works for the parser's worker.
     story.then(1, 7, ask("b", "d"));
-    assert_eq!((at_work(&story, Mark::AtWork), at_work(&story, Mark::NeedsYou)), (0, 2));
+    assert_eq!((at_work(&story, TodoMark::AtWork), at_work(&story, TodoMark::NeedsYou)), (0, 2));
     let drawn = story.drawn(LARGE);
     assert!(drawn.contains("2 need you") && drawn.contains("? docs") && drawn.contains("? parser"), "{drawn}");
     assert!(drawn.contains("needs you (1): shell make[2J") && drawn.contains("needs you (2)"), "{drawn}");
-    let decision = Decision::Deny { words: String::new() };
+    let decision = AskDecision::Deny { message: String::new() };
     let (ask, by) = (AskId("a".into()), DecidedBy::User);
     story.then(1, 3, Event::AskDecided { ask, call: CallId("c".into()), decision, by });
-    let answer = Answer { status: AnswerStatus::Cancelled, text: String::new() };
+    let answer = ToolResult { status: ToolResultStatus::Cancelled, text: String::new() };
     story.then(1, 7, Event::CallAnswered { call: CallId("d".into()), answer, evidence: Vec::new() });
-    assert_eq!((at_work(&story, Mark::AtWork), at_work(&story, Mark::NeedsYou)), (2, 0));
+    assert_eq!((at_work(&story, TodoMark::AtWork), at_work(&story, TodoMark::NeedsYou)), (2, 0));
 }
 
 /// A row of the table as every view reads it.
@@ -258,17 +264,17 @@ fn row(id: &str, status: TodoStatus, interrupted: bool) -> TodoView {
 /// A10: the picture says what the table says, with clocks that stand still.
 #[test]
 fn a_fleet_whose_process_was_killed_is_interrupted_and_its_clock_stands_still() {
-    let mut story = Story::default();
+    let mut story = FleetScenario::default();
     story.plan(["a", "b", "c"].map(|id| todo(id, &format!("Do {id}"), &[])).to_vec());
     story.then(0, 1, Event::FleetBegan(terms("all")));
     story.claim(2, "c");
-    story.then(10, 2, Event::TodoDone { todo: "c".into(), fence: Some(1), brought: None });
+    story.then(10, 2, Event::TodoDone { todo: "c".into(), fence: Some(1), reused: None });
     story.claim(3, "a");
     story.claim(4, "b");
     story.calls(3, "shell", "{}", 900);
     let rows = vec![row("a", TodoStatus::Done, false), row("b", TodoStatus::InProgress, true)];
-    story.board.overlay([rows, vec![row("c", TodoStatus::Done, false)]].concat(), true);
-    assert!(story.board.is_interrupted() && !story.board.is_at_work());
+    story.board.apply_todo_rows([rows, vec![row("c", TodoStatus::Done, false)]].concat(), true);
+    assert!(story.board.is_interrupted() && !story.board.is_working());
     story.now += 1_000_000;
     let drawn = story.drawn(SMALL);
     insta::assert_snapshot!(drawn);
@@ -276,9 +282,9 @@ fn a_fleet_whose_process_was_killed_is_interrupted_and_its_clock_stands_still() 
     // Somebody resumes it: what lay between is nobody's work.
     let terms = serde_json::json!({"cwd": "/", "model": "m", "permission": "default", "version": "1"});
     let terms = serde_json::from_value(terms).unwrap();
-    story.then(0, 1, Event::SessionAdopted { fence: protocol::Fence(2), terms });
-    assert!(story.board.is_at_work());
-    assert_eq!(story.board.elapsed(At(story.now)).as_secs(), 11);
+    story.then(0, 1, Event::SessionAdopted { fence: protocol::Fence(2), config: terms });
+    assert!(story.board.is_working());
+    assert_eq!(story.board.elapsed(Timestamp(story.now)).as_secs(), 11);
 }
 
 /// A20: what may not fit together is told before anybody works.
@@ -286,17 +292,17 @@ fn a_fleet_whose_process_was_killed_is_interrupted_and_its_clock_stands_still() 
 fn todos_that_name_the_same_file_and_do_not_wait_for_each_other_are_told_before_they_run() {
     let named = |id: &str, on: &[&str]| Todo { files: vec!["src/x.rs".into()], ..todo(id, "Do it", on) };
     let words = "may conflict: a and b both name src/x.rs, and neither waits for the other";
-    let mut story = Story::default();
+    let mut story = FleetScenario::default();
     story.plan(vec![named("a", &[]), named("b", &[]), named("c", &["a", "b"])]);
     story.then(0, 1, Event::FleetBegan(terms("all")));
     assert!(story.drawn(LARGE).contains(words), "{}", story.drawn(LARGE));
     assert_eq!(story.lines.iter().filter(|line| *line == words).count(), 1, "{:?}", story.lines);
     // Once one of them is done, the other begins with it.
     story.claim(2, "a");
-    story.then(1, 2, Event::TodoDone { todo: "a".into(), fence: Some(1), brought: None });
+    story.then(1, 2, Event::TodoDone { todo: "a".into(), fence: Some(1), reused: None });
     assert!(!story.drawn(LARGE).contains("may conflict"), "{}", story.drawn(LARGE));
     // The plan changes.
-    let by = Origin::User;
+    let by = Principal::User;
     let apart = Event::TodosChanged { by, changed: vec![named("d", &[])], gone: Vec::new(), upto: 0 };
     story.then(0, 1, apart);
     assert!(story.lines.last().unwrap().contains("b, c, d name src/x.rs, and do not all"), "{:?}", story.lines);
@@ -305,8 +311,8 @@ fn todos_that_name_the_same_file_and_do_not_wait_for_each_other_are_told_before_
 /// B11: todos that people wrote down while nothing ran are in no log.
 #[test]
 fn todos_without_a_fleet_are_counted_from_their_rows() {
-    let mut story = Story::default();
-    story.board.overlay(vec![row("a", TodoStatus::Done, false), row("b", TodoStatus::Pending, false)], true);
+    let mut story = FleetScenario::default();
+    story.board.apply_todo_rows(vec![row("a", TodoStatus::Done, false), row("b", TodoStatus::Pending, false)], true);
     assert_eq!(story.board.tally(), (1, 2));
     assert!(story.drawn(SMALL).contains("1/2 done"), "{}", story.drawn(SMALL));
 }
@@ -316,10 +322,10 @@ fn f7_a_fleet_that_begins_again_keeps_its_todos_and_counts_anew() {
     let mut story = middle();
     story.then(1, 1, Event::FleetEnded { end: FleetEnd::Stopped });
     story.then(100, 1, Event::FleetBegan(terms("again")));
-    assert!(story.board.is_at_work() && story.board.end().is_none());
+    assert!(story.board.is_working() && story.board.end().is_none());
     assert_eq!(story.board.workers().len(), 0);
     assert_eq!(story.board.items().len(), 8);
     assert!(story.drawn(SMALL).starts_with("Fleet  again "), "{}", story.drawn(SMALL));
-    let at_work = story.board.items().iter().filter(|(_, _, mark)| *mark == crate::todos::Mark::AtWork).count();
+    let at_work = story.board.items().iter().filter(|(_, _, mark)| *mark == crate::todos::TodoMark::AtWork).count();
     assert_eq!(at_work, 0, "nobody works on what was broken off");
 }

@@ -7,41 +7,41 @@ use std::time::{Duration, Instant};
 use config::Env;
 use host::{Clock, SystemClock, TerminalSize};
 use protocol::{Envelope, Event, TaskId, TodoId};
-use runtime::Live;
-use store::{Reader, StoreError};
+use runtime::BusMessage;
+use store::{SessionReader, StoreError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
-use super::board::Board;
-use super::draw::Row;
-use super::terminal::{Canvas, on_stdout};
+use super::board::FleetBoard;
+use super::draw::BoardRow;
+use super::terminal::{Canvas, canvas_on_stdout};
 use super::{draw, lines};
 use crate::print;
-use crate::run::Show;
-use crate::style::{Role, Style};
+use crate::run::ProgressMode;
+use crate::style::{Style, TextRole};
 
 /// The least time between two pictures.
-const PACE: Duration = Duration::from_millis(100);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long a picture stands when nothing happens: times go on.
-const STILL: Duration = Duration::from_secs(1);
+const IDLE_REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Most letters of an id.
-const NAME: usize = 40;
+const MAX_ID_CHARS: usize = 40;
 
 /// What a person sees of a fleet, as its events come.
 #[derive(Debug)]
-pub(crate) struct View {
-    board: Board,
-    manner: Manner,
+pub(crate) struct FleetView {
+    board: FleetBoard,
+    mode: FleetViewMode,
     /// The conflicts that lines have told of.
     warned: BTreeSet<String>,
 }
 
 #[derive(Debug)]
-enum Manner {
+enum FleetViewMode {
     /// A picture on a terminal.
-    Picture(Picture),
+    Picture(FleetPicture),
     /// A line for each change, on stderr.
     Lines,
     /// Every event as JSON, on stdout.
@@ -51,90 +51,97 @@ enum Manner {
 }
 
 #[derive(Debug)]
-struct Picture {
+struct FleetPicture {
     canvas: Canvas<Stdout>,
     /// When the last one was drawn.
     drawn: Option<Instant>,
     /// Whether something happened since.
     stale: bool,
     /// What is to stand above it.
-    above: Vec<Above>,
+    scrollback: Vec<ScrollbackLine>,
     /// What stands below it.
-    foot: Option<Foot>,
+    footer: Option<FleetFooter>,
     style: Style,
 }
 
 /// What stands above a picture and stays.
 #[derive(Debug)]
-enum Above {
+enum ScrollbackLine {
     /// A line, in as many rows as it needs.
     Line(String),
     /// A row that fits.
-    Row(Row),
+    Row(BoardRow),
 }
 
 /// What stands below a picture: rows that fit, and the place of the cursor in them.
 #[derive(Debug)]
-pub(crate) struct Foot {
-    pub(crate) rows: Vec<Vec<(Role, String)>>,
+pub(crate) struct FleetFooter {
+    pub(crate) rows: Vec<Vec<(TextRole, String)>>,
     /// Row and column.
     pub(crate) cursor: (usize, usize),
 }
 
-impl View {
+impl FleetView {
     /// A view that goes on from a board. The picture is for those who read lines on a terminal that can be drawn on.
-    pub(crate) fn new(board: Board, show: Show, env: &Env) -> View {
+    pub(crate) fn new(board: FleetBoard, show: ProgressMode, env: &Env) -> FleetView {
         let out = std::io::stdout();
         let manner = match show {
-            Show::Nothing => Manner::Nothing,
-            Show::Events => Manner::Events,
-            Show::Lines if out.is_terminal() && !env.has_dumb_terminal() => {
+            ProgressMode::Nothing => FleetViewMode::Nothing,
+            ProgressMode::Events => FleetViewMode::Events,
+            ProgressMode::Lines if out.is_terminal() && !env.has_dumb_terminal() => {
                 let style = Style::of(&out, env);
-                let canvas = on_stdout(style);
-                Manner::Picture(Picture { canvas, drawn: None, stale: true, above: Vec::new(), foot: None, style })
+                let canvas = canvas_on_stdout(style);
+                FleetViewMode::Picture(FleetPicture {
+                    canvas,
+                    drawn: None,
+                    stale: true,
+                    scrollback: Vec::new(),
+                    footer: None,
+                    style,
+                })
             }
-            Show::Lines => Manner::Lines,
+            ProgressMode::Lines => FleetViewMode::Lines,
         };
-        View { board, manner, warned: BTreeSet::new() }
+        FleetView { board, mode: manner, warned: BTreeSet::new() }
     }
 
     /// Takes in what happened, and shows it.
-    pub(crate) fn live(&mut self, live: &Live) {
-        if let Live::Event(envelope) = live {
-            self.read(envelope);
+    pub(crate) fn handle_live(&mut self, live: &BusMessage) {
+        if let BusMessage::Event(envelope) = live {
+            self.apply(envelope);
         }
     }
 
-    fn read(&mut self, envelope: &Envelope) {
-        self.board.read(envelope);
-        match &mut self.manner {
-            Manner::Events => print::json(envelope),
-            Manner::Lines => {
-                lines::line(&self.board, envelope).into_iter().for_each(print::note);
-                lines::warnings(&self.board, envelope, &mut self.warned).into_iter().for_each(print::note);
+    fn apply(&mut self, envelope: &Envelope) {
+        self.board.apply(envelope);
+        match &mut self.mode {
+            FleetViewMode::Events => print::json(envelope),
+            FleetViewMode::Lines => {
+                lines::event_line(&self.board, envelope).into_iter().for_each(print::note);
+                lines::new_conflict_warnings(&self.board, envelope, &mut self.warned).into_iter().for_each(print::note);
             }
-            Manner::Picture(picture) => picture.stale = true,
-            Manner::Nothing => {}
+            FleetViewMode::Picture(picture) => picture.stale = true,
+            FleetViewMode::Nothing => {}
         }
         self.tick();
     }
 
     /// Says something that stays, and of which todo.
-    pub(crate) fn say(&mut self, task: TaskId, line: &str) {
-        let line = print::plain(&told(self.board.todo_of(task), line));
-        match &mut self.manner {
-            Manner::Picture(picture) => {
-                picture.above.push(Above::Line(line));
+    pub(crate) fn add_line(&mut self, task: TaskId, line: &str) {
+        let line = print::sanitize(&with_todo_name(self.board.todo_of(task), line));
+        match &mut self.mode {
+            FleetViewMode::Picture(picture) => {
+                picture.scrollback.push(ScrollbackLine::Line(line));
                 picture.stale = true;
             }
-            Manner::Lines => print::note(line),
-            Manner::Events | Manner::Nothing => {}
+            FleetViewMode::Lines => print::note(line),
+            FleetViewMode::Events | FleetViewMode::Nothing => {}
         }
     }
 
     /// Whether it is a picture on a terminal.
     pub(crate) fn is_picture(&self) -> bool {
-        matches!(self.manner, Manner::Picture(_))
+        matches!(self.mode, FleetViewMode::Picture(_))
     }
 
     /// The todo that a task works on, for those who read.
@@ -143,20 +150,20 @@ impl View {
     }
 
     /// Draws at once, with rows that stay above the picture and others below it.
-    pub(crate) fn draw_with(&mut self, above: Vec<Vec<(Role, String)>>, foot: Option<Foot>) {
-        let Manner::Picture(picture) = &mut self.manner else { return };
-        picture.above.extend(above.into_iter().map(Above::Row));
-        picture.foot = foot;
+    pub(crate) fn draw_with(&mut self, above: Vec<Vec<(TextRole, String)>>, foot: Option<FleetFooter>) {
+        let FleetViewMode::Picture(picture) = &mut self.mode else { return };
+        picture.scrollback.extend(above.into_iter().map(ScrollbackLine::Row));
+        picture.footer = foot;
         picture.draw(&self.board);
     }
 
     /// Draws, if it is time.
     pub(crate) fn tick(&mut self) {
-        let Manner::Picture(picture) = &mut self.manner else { return };
+        let FleetViewMode::Picture(picture) = &mut self.mode else { return };
         let due = match picture.drawn {
             None => true,
-            Some(drawn) if picture.stale => drawn.elapsed() >= PACE,
-            Some(drawn) => self.board.is_at_work() && drawn.elapsed() >= STILL,
+            Some(drawn) if picture.stale => drawn.elapsed() >= REDRAW_INTERVAL,
+            Some(drawn) => self.board.is_working() && drawn.elapsed() >= IDLE_REDRAW_INTERVAL,
         };
         if due {
             picture.draw(&self.board);
@@ -165,14 +172,14 @@ impl View {
 
     /// The terminal has another size.
     fn resize(&mut self) {
-        if let Manner::Picture(picture) = &mut self.manner {
+        if let FleetViewMode::Picture(picture) = &mut self.mode {
             picture.stale = true;
         }
     }
 
     /// Takes over what the rows of the session say now.
-    pub(crate) fn agree(&mut self, reader: &Reader) -> Result<(), StoreError> {
-        self.board.agree(reader)
+    pub(crate) fn sync_with_store(&mut self, reader: &SessionReader) -> Result<(), StoreError> {
+        self.board.sync_with_store(reader)
     }
 
     /// Whether a fleet has not ended, and nobody runs it.
@@ -181,36 +188,36 @@ impl View {
     }
 
     /// Draws the picture that stays.
-    pub(crate) fn end(&mut self) {
-        if let Manner::Picture(picture) = &mut self.manner {
+    pub(crate) fn finish(&mut self) {
+        if let FleetViewMode::Picture(picture) = &mut self.mode {
             picture.draw(&self.board);
             // Whatever is said of the end stands apart from it.
-            print::answer("");
+            print::output("");
         }
     }
 
     /// Whether nobody sees it any more.
-    fn is_gone(&self) -> bool {
-        match &self.manner {
-            Manner::Picture(picture) => picture.canvas.is_gone(),
-            Manner::Lines | Manner::Events | Manner::Nothing => false,
+    fn is_closed(&self) -> bool {
+        match &self.mode {
+            FleetViewMode::Picture(picture) => picture.canvas.is_closed(),
+            FleetViewMode::Lines | FleetViewMode::Events | FleetViewMode::Nothing => false,
         }
     }
 }
 
-impl Picture {
-    fn draw(&mut self, board: &Board) {
+impl FleetPicture {
+    fn draw(&mut self, board: &FleetBoard) {
         let TerminalSize { columns, rows } = TerminalSize::read();
         // A row as wide as the terminal, or one below the last, would make it scroll.
-        let foot = self.foot.as_ref().map_or(0, |foot| foot.rows.len());
+        let foot = self.footer.as_ref().map_or(0, |foot| foot.rows.len());
         let size = TerminalSize { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1 + foot) };
         let mut picture = draw::draw(board, SystemClock.now(), size);
-        let cursor = self.foot.as_ref().map(|foot| (picture.len() + foot.cursor.0, foot.cursor.1));
-        picture.extend(self.foot.iter().flat_map(|foot| foot.rows.iter().cloned()));
+        let cursor = self.footer.as_ref().map(|foot| (picture.len() + foot.cursor.0, foot.cursor.1));
+        picture.extend(self.footer.iter().flat_map(|foot| foot.rows.iter().cloned()));
         let style = self.style;
-        let above = std::mem::take(&mut self.above).into_iter().flat_map(|above| match above {
-            Above::Line(line) => wrapped(&line, size.columns),
-            Above::Row(row) => vec![draw::paint(&row, style)],
+        let above = std::mem::take(&mut self.scrollback).into_iter().flat_map(|above| match above {
+            ScrollbackLine::Line(line) => wrap_indented(&line, size.columns),
+            ScrollbackLine::Row(row) => vec![draw::paint(&row, style)],
         });
         let above: Vec<String> = above.collect();
         self.canvas.draw(&above, &picture, cursor, columns);
@@ -219,44 +226,47 @@ impl Picture {
 }
 
 /// A line in as many as it needs, each as far to the right as it is.
-fn wrapped(line: &str, columns: usize) -> Vec<String> {
+fn wrap_indented(line: &str, columns: usize) -> Vec<String> {
     let words = line.trim_start();
     let indent = &line[..line.len() - words.len()];
-    let lines = print::wrapped(words, Some(columns.saturating_sub(indent.len())));
+    let lines = print::wrap(words, Some(columns.saturating_sub(indent.len())));
     lines.into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 
 /// A line that names the todo it is about.
-fn told(todo: Option<&TodoId>, line: &str) -> String {
+fn with_todo_name(todo: Option<&TodoId>, line: &str) -> String {
     match todo {
-        Some(todo) => format!("  {}: {}", print::one_line(&todo.0, NAME), line.trim_start()),
+        Some(todo) => format!("  {}: {}", print::one_line(&todo.0, MAX_ID_CHARS), line.trim_start()),
         None => line.to_owned(),
     }
 }
 
 /// Shows a fleet until it ends, or until nothing comes any more or nobody looks. `next` may be dropped and called again.
-pub(crate) async fn watch<E>(mut next: impl AsyncFnMut() -> Result<Option<Live>, E>, view: &mut View) -> Result<(), E> {
-    let mut clock = tokio::time::interval(PACE);
+pub(crate) async fn watch_fleet<E>(
+    mut next: impl AsyncFnMut() -> Result<Option<BusMessage>, E>,
+    view: &mut FleetView,
+) -> Result<(), E> {
+    let mut clock = tokio::time::interval(REDRAW_INTERVAL);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // Without it, a picture is as wide as the terminal is the next time that it is drawn.
     let mut resized = signal(SignalKind::window_change()).ok();
-    while !view.is_gone() {
+    while !view.is_closed() {
         tokio::select! {
             live = next() => {
                 let Some(live) = live? else { break };
-                view.live(&live);
-                if matches!(&live, Live::Event(envelope) if matches!(envelope.entry.event, Event::FleetEnded { .. })) {
+                view.handle_live(&live);
+                if matches!(&live, BusMessage::Event(envelope) if matches!(envelope.entry.event, Event::FleetEnded { .. })) {
                     break;
                 }
             }
-            Some(()) = heard(&mut resized) => view.resize(),
+            Some(()) = recv_signal(&mut resized) => view.resize(),
             _now = clock.tick() => view.tick(),
         }
     }
     Ok(())
 }
 
-async fn heard(signal: &mut Option<Signal>) -> Option<()> {
+async fn recv_signal(signal: &mut Option<Signal>) -> Option<()> {
     match signal {
         Some(signal) => signal.recv().await,
         None => None,
@@ -269,8 +279,8 @@ mod tests {
 
     #[test]
     fn f7_what_is_said_names_its_todo_and_is_broken_between_words() {
-        assert_eq!(told(None, "  ! model: no"), "  ! model: no");
-        let line = told(Some(&"sums".into()), "  ! not done yet: `make` must exit with code 0");
-        assert_eq!(wrapped(&line, 32), ["  sums: ! not done yet: `make`", "  must exit with code 0"]);
+        assert_eq!(with_todo_name(None, "  ! model: no"), "  ! model: no");
+        let line = with_todo_name(Some(&"sums".into()), "  ! not done yet: `make` must exit with code 0");
+        assert_eq!(wrap_indented(&line, 32), ["  sums: ! not done yet: `make`", "  must exit with code 0"]);
     }
 }

@@ -13,34 +13,34 @@ use std::sync::{Mutex, PoisonError};
 use tracing_subscriber::fmt::MakeWriter;
 
 /// A log larger than this is set aside.
-const LARGEST: u64 = 4 << 20;
+const MAX_LOG_BYTES: u64 = 4 << 20;
 
 /// How many logs that were set aside are kept.
-const KEPT: u32 = 3;
+const ROTATED_FILES: u32 = 3;
 
 /// Most bytes of the log's end that are read.
-const TAIL: u64 = 64 << 10;
+const TAIL_BYTES: u64 = 64 << 10;
 
 /// The file of this name, opened when there is something to write.
 #[derive(Debug)]
 pub(super) struct LogFile {
     path: PathBuf,
-    largest: u64,
+    max_bytes: u64,
     open: Mutex<Option<File>>,
 }
 
 impl LogFile {
     pub(super) fn new(path: PathBuf) -> LogFile {
-        LogFile { path, largest: LARGEST, open: Mutex::new(None) }
+        LogFile { path, max_bytes: MAX_LOG_BYTES, open: Mutex::new(None) }
     }
 
     fn append(&self, line: &[u8]) -> io::Result<()> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let file = match open.take() {
-            Some(file) if self.is_named(&file) => file,
+            Some(file) if self.is_current(&file) => file,
             Some(_) | None => self.reopen()?,
         };
-        let mut file = if file.metadata()?.len() > self.largest { self.set_aside(file)? } else { file };
+        let mut file = if file.metadata()?.len() > self.max_bytes { self.rotate(file)? } else { file };
         // One write: lines of several processes do not mix.
         let written = file.write_all(line);
         *open = Some(file);
@@ -52,44 +52,44 @@ impl LogFile {
     }
 
     /// Whether the name still means this file.
-    fn is_named(&self, file: &File) -> bool {
+    fn is_current(&self, file: &File) -> bool {
         let (Ok(named), Ok(held)) = (fs::metadata(&self.path), file.metadata()) else { return false };
         (named.dev(), named.ino()) == (held.dev(), held.ino())
     }
 
     /// Gives the file another name, unless another process is doing that or has done it; returns the one to write to.
-    fn set_aside(&self, file: File) -> io::Result<File> {
+    fn rotate(&self, file: File) -> io::Result<File> {
         if file.try_lock().is_err() {
             return Ok(file);
         }
-        if self.is_named(&file) {
-            for age in (1..KEPT).rev() {
+        if self.is_current(&file) {
+            for age in (1..ROTATED_FILES).rev() {
                 // One that does not exist yet need not move.
-                let _missing = fs::rename(self.aged(age), self.aged(age + 1));
+                let _missing = fs::rename(self.rotated_path(age), self.rotated_path(age + 1));
             }
-            fs::rename(&self.path, self.aged(1))?;
+            fs::rename(&self.path, self.rotated_path(1))?;
         }
         self.reopen()
     }
 
-    fn aged(&self, age: u32) -> PathBuf {
+    fn rotated_path(&self, age: u32) -> PathBuf {
         self.path.with_extension(format!("log.{age}"))
     }
 }
 
 impl<'a> MakeWriter<'a> for LogFile {
-    type Writer = Line<'a>;
+    type Writer = LogLineWriter<'a>;
 
-    fn make_writer(&'a self) -> Line<'a> {
-        Line(self)
+    fn make_writer(&'a self) -> LogLineWriter<'a> {
+        LogLineWriter(self)
     }
 }
 
 /// One line on its way to the file. A log that cannot be written is no reason to stop working.
 #[derive(Debug)]
-pub(super) struct Line<'a>(&'a LogFile);
+pub(super) struct LogLineWriter<'a>(&'a LogFile);
 
-impl Write for Line<'_> {
+impl Write for LogLineWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let _lost = self.0.append(bytes);
         Ok(bytes.len())
@@ -105,9 +105,9 @@ pub(super) fn tail(path: &Path, most: usize) -> Vec<String> {
     let read = || -> io::Result<String> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
         let mut end = Vec::new();
-        file.take(TAIL).read_to_end(&mut end)?;
+        file.take(TAIL_BYTES).read_to_end(&mut end)?;
         Ok(String::from_utf8_lossy(&end).into_owned())
     };
     let end = read().unwrap_or_default();
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn log(folder: &Path, largest: u64) -> LogFile {
-        LogFile { largest, ..LogFile::new(folder.join("bosun.log")) }
+        LogFile { max_bytes: largest, ..LogFile::new(folder.join("bosun.log")) }
     }
 
     fn lines(folder: &Path) -> Vec<String> {

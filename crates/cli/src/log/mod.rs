@@ -2,8 +2,8 @@
 //! secrets; past a size the file is set aside, whoever else is writing to it.
 
 mod file;
-mod hidden;
-mod line;
+mod line_format;
+mod redaction;
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -11,27 +11,27 @@ use std::sync::OnceLock;
 use host::Home;
 use tracing::Level;
 
-pub(crate) use hidden::{hide, without_secrets};
+pub(crate) use redaction::{redact, redact_secrets};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 use file::LogFile;
-use line::OneLine;
+use line_format::OneLineFormat;
 
 /// Where this process logs to.
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
 /// Sends what is logged to the file.
-pub(crate) fn start(home: &Home, level: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn start(home: &Home, level: Option<&str>) -> Result<(), CliError> {
     let level = match level {
         None => Level::WARN,
         Some(level) => level.parse().map_err(|_unknown| {
-            Failure::usage(format!("`{level}` is not how much goes to the log"))
-                .hint("set BOSUN_LOG to error, warn, info, debug or trace, or leave it unset")
+            CliError::usage(format!("`{level}` is not how much goes to the log"))
+                .with_hint("set BOSUN_LOG to error, warn, info, debug or trace, or leave it unset")
         })?,
     };
     let folder = FOLDER.get_or_init(|| home.logs_dir());
     let file = LogFile::new(folder.join("bosun.log"));
-    let log = tracing_subscriber::fmt().with_max_level(level).event_format(OneLine).with_writer(file).finish();
+    let log = tracing_subscriber::fmt().with_max_level(level).event_format(OneLineFormat).with_writer(file).finish();
     // Tests that run several commands in one process set it once.
     let _again = tracing::subscriber::set_global_default(log);
     Ok(())

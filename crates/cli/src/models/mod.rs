@@ -1,46 +1,46 @@
 //! `bosun models`: what can be asked, where, and with which key.
 
-mod closed;
+mod closed_models;
+mod json_report;
 mod probe;
 mod table;
-mod written;
 
 use std::collections::BTreeMap;
 
-use config::Access;
+use config::ModelAccess;
 use futures_util::future::join_all;
 use host::{Clock, SystemClock};
-use store::Buckets;
+use store::BucketStore;
 
 use crate::args::ModelsArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::{print, setup};
-pub(crate) use probe::Found;
+pub(crate) use probe::ProbeResult;
 
-pub(crate) async fn list(args: &ModelsArgs) -> Result<Exit, Failure> {
+pub(crate) async fn list(args: &ModelsArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
-    let access = setup.here()?.config().access(&setup.env).map_err(setup::refused)?;
-    let buckets = Buckets::open(&setup.home)?;
+    let access = setup.layers_here()?.config().access(&setup.env).map_err(setup::settings_failure)?;
+    let buckets = BucketStore::open(&setup.home)?;
     if args.reopen {
         buckets.clear()?;
     }
-    let closed = closed::all(&buckets, SystemClock.now())?;
-    let found = look(&access).await;
+    let closed = closed_models::list_closed(&buckets, SystemClock.now())?;
+    let found = probe_local_servers(&access).await;
     if args.json {
-        print::json(&written::all(&access.providers, &found, &closed));
+        print::json(&json_report::models_report(&access.providers, &found, &closed));
     } else {
-        table::show(&access.providers, &found);
-        closed::show(&closed);
+        table::print_table(&access.providers, &found);
+        closed_models::print_closed(&closed);
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// What the servers on this machine serve. Nobody else is asked anything.
-pub(crate) async fn look(access: &Access) -> BTreeMap<String, Found> {
-    let places = &access.providers.places;
+pub(crate) async fn probe_local_servers(access: &ModelAccess) -> BTreeMap<String, ProbeResult> {
+    let places = &access.providers.by_name;
     let asked = access.local.iter().filter_map(|name| Some((name, &places.get(name)?.base_url)));
-    let answers = asked.map(async |(name, url)| (name.clone(), probe::ask(name, url).await));
+    let answers = asked.map(async |(name, url)| (name.clone(), probe::probe_server(name, url).await));
     join_all(answers).await.into_iter().collect()
 }

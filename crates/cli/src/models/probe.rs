@@ -2,76 +2,80 @@
 
 use std::time::Duration;
 
-use net::{Client, NetError, Patience, Route};
+use net::{HttpClient, HttpTimeouts, NetError, NetworkRoute};
 use serde::Deserialize;
 
 /// How long a server on this machine may take.
-const LIMIT: Duration = Duration::from_millis(500);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Most bytes of its answer.
-const MOST: usize = 1 << 20;
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
 /// What was found at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum ProbeResult {
     /// A server with these models.
     Running(Vec<String>),
     /// Nobody who answers.
-    Nobody,
+    NotRunning,
     /// Somebody who answers otherwise.
-    Stranger,
+    OtherServer,
 }
 
 /// Ollama's list.
 #[derive(Deserialize)]
-struct Tags {
-    models: Vec<Tag>,
+struct OllamaTags {
+    models: Vec<OllamaTag>,
 }
 
 #[derive(Deserialize)]
-struct Tag {
+struct OllamaTag {
     name: String,
 }
 
 /// The list that everything compatible has.
 #[derive(Deserialize)]
-struct Listing {
-    data: Vec<Entry>,
+struct ModelListResponse {
+    data: Vec<ModelListEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct ModelListEntry {
     id: String,
 }
 
 /// Asks the server of this name at its base URL.
-pub(super) async fn ask(name: &str, base_url: &str) -> Found {
+pub(super) async fn probe_server(name: &str, base_url: &str) -> ProbeResult {
     let ollama = name == "ollama";
     let url = match base_url.strip_suffix("/v1") {
         Some(root) if ollama => format!("{root}/api/tags"),
         Some(_) | None => format!("{base_url}/models"),
     };
-    match tokio::time::timeout(LIMIT, get(&url)).await {
+    match tokio::time::timeout(PROBE_TIMEOUT, get(&url)).await {
         Ok(Ok(text)) => {
-            let models = if ollama { tags(&text).or_else(|| listing(&text)) } else { listing(&text) };
-            models.map_or(Found::Stranger, Found::Running)
+            let models = if ollama {
+                parse_ollama_tags(&text).or_else(|| parse_model_list(&text))
+            } else {
+                parse_model_list(&text)
+            };
+            models.map_or(ProbeResult::OtherServer, ProbeResult::Running)
         }
-        Ok(Err(_)) | Err(_) => Found::Nobody,
+        Ok(Err(_)) | Err(_) => ProbeResult::NotRunning,
     }
 }
 
 async fn get(url: &str) -> Result<String, NetError> {
-    let patience = Patience { connect: LIMIT, first_byte: LIMIT, idle: LIMIT };
-    Client::new(Route::default(), patience).get(url, &[]).await?.text(MOST).await
+    let patience = HttpTimeouts { connect: PROBE_TIMEOUT, first_byte: PROBE_TIMEOUT, idle: PROBE_TIMEOUT };
+    HttpClient::new(NetworkRoute::default(), patience).get(url, &[]).await?.text(MAX_RESPONSE_BYTES).await
 }
 
-fn tags(text: &str) -> Option<Vec<String>> {
-    let tags: Tags = serde_json::from_str(text).ok()?;
+fn parse_ollama_tags(text: &str) -> Option<Vec<String>> {
+    let tags: OllamaTags = serde_json::from_str(text).ok()?;
     Some(tags.models.into_iter().map(|tag| tag.name).collect())
 }
 
-fn listing(text: &str) -> Option<Vec<String>> {
-    let listing: Listing = serde_json::from_str(text).ok()?;
+fn parse_model_list(text: &str) -> Option<Vec<String>> {
+    let listing: ModelListResponse = serde_json::from_str(text).ok()?;
     Some(listing.data.into_iter().map(|entry| entry.id).collect())
 }
 
@@ -82,10 +86,16 @@ mod tests {
     #[test]
     fn both_kinds_of_lists_are_read() {
         let ours = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        assert_eq!(tags(r#"{"models":[{"name":"qwen3:8b","size":5},{"name":"b"}]}"#), ours(&["qwen3:8b", "b"]));
-        assert_eq!(listing(r#"{"object":"list","data":[{"id":"model.gguf"}],"models":[]}"#), ours(&["model.gguf"]));
+        assert_eq!(
+            parse_ollama_tags(r#"{"models":[{"name":"qwen3:8b","size":5},{"name":"b"}]}"#),
+            ours(&["qwen3:8b", "b"])
+        );
+        assert_eq!(
+            parse_model_list(r#"{"object":"list","data":[{"id":"model.gguf"}],"models":[]}"#),
+            ours(&["model.gguf"])
+        );
         for other in ["", "{}", "[]", "<html>", r#"{"models":"many"}"#] {
-            assert_eq!((tags(other), listing(other)), (None, None), "{other}");
+            assert_eq!((parse_ollama_tags(other), parse_model_list(other)), (None, None), "{other}");
         }
     }
 }

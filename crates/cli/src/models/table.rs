@@ -2,25 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use model::{Key, Listed, Provider, Providers, prices};
+use model::{ModelListing, Provider, ProviderKey, Providers, prices};
 
-use super::probe::Found;
+use super::probe::ProbeResult;
 use crate::money::Money;
 use crate::print;
 
 /// Prints every provider with what it serves, and how to choose.
-pub(super) fn show(providers: &Providers, found: &BTreeMap<String, Found>) {
-    for (name, provider) in &providers.places {
-        let state = found.get(name).map_or_else(|| key(&provider.key), server);
+pub(super) fn print_table(providers: &Providers, found: &BTreeMap<String, ProbeResult>) {
+    for (name, provider) in &providers.by_name {
+        let state = found.get(name).map_or_else(|| describe_key(&provider.key), describe_server);
         print::row(format_args!("{name:<12}  {:<34}  {state}", provider.base_url));
-        let twin = providers.places.iter().find(|(other, twin)| *other < name && same(twin, provider));
+        let twin = providers.by_name.iter().find(|(other, twin)| *other < name && serves_same_models(twin, provider));
         match twin {
-            Some((twin, _)) => print::answer(format_args!("  the models of {twin}")),
-            None => lines(provider, found.get(name)).into_iter().for_each(|line| print::row(print::plain(&line))),
+            Some((twin, _)) => print::output(format_args!("  the models of {twin}")),
+            None => {
+                model_lines(provider, found.get(name)).into_iter().for_each(|line| print::row(print::sanitize(&line)))
+            }
         }
     }
-    print::answer("script        FILE                                answers by rules in a YAML file; needs no key");
-    print::answer("replay        FILE                                repeats a recording; needs no key");
+    print::output("script        FILE                                answers by rules in a YAML file; needs no key");
+    print::output("replay        FILE                                repeats a recording; needs no key");
     print::note(format_args!(
         "\nprices are for a million tokens, as of {}; a window ends where its price would rise",
         prices::AS_OF
@@ -32,38 +34,38 @@ pub(super) fn show(providers: &Providers, found: &BTreeMap<String, Found>) {
 }
 
 /// Whether two providers serve the same models at the same address.
-fn same(one: &Provider, other: &Provider) -> bool {
+fn serves_same_models(one: &Provider, other: &Provider) -> bool {
     !one.models.is_empty() && one.models == other.models && one.base_url == other.base_url
 }
 
-fn key(key: &Key) -> String {
+fn describe_key(key: &ProviderKey) -> String {
     match key {
-        Key::Needless => "needs no key".into(),
-        Key::Missing { variable } => format!("no key: set {variable}"),
-        Key::Given(secret) => format!("key in {}", secret.variable().unwrap_or("the environment")),
+        ProviderKey::NotNeeded => "needs no key".into(),
+        ProviderKey::Missing { variable } => format!("no key: set {variable}"),
+        ProviderKey::Present(secret) => format!("key in {}", secret.variable().unwrap_or("the environment")),
     }
 }
 
-fn server(found: &Found) -> String {
+fn describe_server(found: &ProbeResult) -> String {
     match found {
-        Found::Running(models) if models.is_empty() => "runs, without a model".into(),
-        Found::Running(_) => "runs".into(),
-        Found::Nobody => "does not run".into(),
-        Found::Stranger => "something else runs there".into(),
+        ProbeResult::Running(models) if models.is_empty() => "runs, without a model".into(),
+        ProbeResult::Running(_) => "runs".into(),
+        ProbeResult::NotRunning => "does not run".into(),
+        ProbeResult::OtherServer => "something else runs there".into(),
     }
 }
 
 /// The models that a server said it has, then those that are only known.
-fn lines(provider: &Provider, found: Option<&Found>) -> Vec<String> {
+fn model_lines(provider: &Provider, found: Option<&ProbeResult>) -> Vec<String> {
     let running: &[String] = match found {
-        Some(Found::Running(models)) => models,
-        Some(Found::Nobody | Found::Stranger) | None => &[],
+        Some(ProbeResult::Running(models)) => models,
+        Some(ProbeResult::NotRunning | ProbeResult::OtherServer) | None => &[],
     };
     let known = provider.models.keys().filter(|name| !running.contains(name));
-    running.iter().chain(known).map(|name| line(name, provider.listed(name))).collect()
+    running.iter().chain(known).map(|name| model_line(name, provider.listing(name))).collect()
 }
 
-fn line(name: &str, listed: Listed) -> String {
+fn model_line(name: &str, listed: ModelListing) -> String {
     let window =
         listed.context.map_or_else(|| "unknown window".to_owned(), |tokens| format!("{} k window", tokens / 1000));
     let price = listed.price.map_or_else(

@@ -3,57 +3,59 @@
 use std::time::{Duration, Instant};
 
 use protocol::api::{TaskView, TasksParams};
-use protocol::{Kind, TaskState};
+use protocol::{TaskState, TaskType};
 use runtime::Session;
-use store::{Reader, StoreError};
+use store::{SessionReader, StoreError};
 
 /// How long commands may go on: many serve for ever.
-const COMMANDS: Duration = Duration::from_secs(30);
+const COMMAND_WAIT: Duration = Duration::from_secs(30);
 
 /// How long agents may be silent: one call of theirs may take minutes.
-const AGENTS: Duration = Duration::from_mins(10);
+const AGENT_SILENCE_WAIT: Duration = Duration::from_mins(10);
 
 /// How long a run waits for background work after the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Leeway {
+pub(crate) struct BackgroundWait {
     /// For commands, from the answer on.
     pub(crate) commands: Duration,
     /// For agents, from what was last heard.
     pub(crate) agents: Duration,
 }
 
-impl Leeway {
+impl BackgroundWait {
     /// What is usual, unless somebody said how long.
-    pub(crate) fn of(given: Option<Duration>) -> Leeway {
-        Leeway { commands: given.unwrap_or(COMMANDS), agents: given.unwrap_or(AGENTS) }
+    pub(crate) fn of(given: Option<Duration>) -> BackgroundWait {
+        BackgroundWait { commands: given.unwrap_or(COMMAND_WAIT), agents: given.unwrap_or(AGENT_SILENCE_WAIT) }
     }
 
     /// How long is waited in any case.
-    pub(super) fn least(self) -> Duration {
+    pub(super) fn minimum(self) -> Duration {
         self.commands.min(self.agents)
     }
 }
 
 /// What is at work after the answer.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct AtWork {
+pub(crate) struct BackgroundWork {
     /// The paths of the agents.
     pub(crate) agents: Vec<String>,
     /// The paths of the commands, with what they are.
     pub(crate) commands: Vec<String>,
 }
 
-impl AtWork {
+impl BackgroundWork {
     /// Reads it from the session's own rows.
-    pub(crate) fn read(session: &Session) -> Result<AtWork, StoreError> {
-        Ok(AtWork::of(&Reader::open(session.home(), session.id())?.tasks(&TasksParams::every())?.tasks))
+    pub(crate) fn read(session: &Session) -> Result<BackgroundWork, StoreError> {
+        Ok(BackgroundWork::of(
+            &SessionReader::open(session.home(), session.id())?.tasks(&TasksParams::all_tasks())?.tasks,
+        ))
     }
 
-    fn of(tasks: &[TaskView]) -> AtWork {
-        let of = |kind: Kind| tasks.iter().filter(move |task| task.kind == kind && is_busy(&task.state));
-        AtWork {
-            agents: of(Kind::Agent).map(|task| task.path.clone()).collect(),
-            commands: of(Kind::Shell).map(|task| format!("{} ({})", task.path, task.description)).collect(),
+    fn of(tasks: &[TaskView]) -> BackgroundWork {
+        let of = |kind: TaskType| tasks.iter().filter(move |task| task.kind == kind && is_busy(&task.state));
+        BackgroundWork {
+            agents: of(TaskType::Agent).map(|task| task.path.clone()).collect(),
+            commands: of(TaskType::Shell).map(|task| format!("{} ({})", task.path, task.description)).collect(),
         }
     }
 }
@@ -67,27 +69,36 @@ fn is_busy(state: &TaskState) -> bool {
 
 /// The times that decide how long is waited.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Times {
+pub(super) struct BackgroundWaitTimes {
     /// When the answer was there.
-    pub(super) since: Instant,
+    pub(super) answered_at: Instant,
     /// When anything was last heard.
-    pub(super) heard: Instant,
+    pub(super) last_heard_at: Instant,
 }
 
 /// What is to be done about background work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum BackgroundWaitDecision {
     /// Look again then.
     Wait(Instant),
     /// It took too long.
     Stop,
 }
 
-impl AtWork {
+impl BackgroundWork {
     /// What to do at this moment.
-    pub(super) fn judge(&self, leeway: Leeway, times: Times, now: Instant) -> Verdict {
-        let until = if self.agents.is_empty() { times.since + leeway.commands } else { times.heard + leeway.agents };
-        if until <= now { Verdict::Stop } else { Verdict::Wait(until) }
+    pub(super) fn decide(
+        &self,
+        leeway: BackgroundWait,
+        times: BackgroundWaitTimes,
+        now: Instant,
+    ) -> BackgroundWaitDecision {
+        let until = if self.agents.is_empty() {
+            times.answered_at + leeway.commands
+        } else {
+            times.last_heard_at + leeway.agents
+        };
+        if until <= now { BackgroundWaitDecision::Stop } else { BackgroundWaitDecision::Wait(until) }
     }
 }
 
@@ -95,24 +106,24 @@ impl AtWork {
 mod tests {
     use super::*;
 
-    fn at_work(agents: &[&str]) -> AtWork {
-        AtWork { agents: agents.iter().map(|path| (*path).to_owned()).collect(), commands: Vec::new() }
+    fn at_work(agents: &[&str]) -> BackgroundWork {
+        BackgroundWork { agents: agents.iter().map(|path| (*path).to_owned()).collect(), commands: Vec::new() }
     }
 
     #[test]
     fn q44_agents_are_waited_for_as_long_as_they_are_heard_and_commands_from_the_answer_on() {
-        let leeway = Leeway::of(None);
+        let leeway = BackgroundWait::of(None);
         let since = Instant::now();
         let after = |secs: u64| since + Duration::from_secs(secs);
-        let times = |heard: u64| Times { since, heard: after(heard) };
-        let judge = |work: &AtWork, heard: u64, now: u64| work.judge(leeway, times(heard), after(now));
+        let times = |heard: u64| BackgroundWaitTimes { answered_at: since, last_heard_at: after(heard) };
+        let judge = |work: &BackgroundWork, heard: u64, now: u64| work.decide(leeway, times(heard), after(now));
         let (commands, agents) = (at_work(&[]), at_work(&["/root/a"]));
-        assert_eq!(judge(&commands, 29, 29), Verdict::Wait(after(30)));
-        assert_eq!(judge(&commands, 29, 30), Verdict::Stop);
-        assert_eq!(judge(&agents, 0, 599), Verdict::Wait(after(600)));
-        assert_eq!(judge(&agents, 0, 600), Verdict::Stop);
-        assert_eq!(judge(&agents, 500, 1_000), Verdict::Wait(after(1_100)));
-        let given = Leeway::of(Some(Duration::ZERO));
-        assert_eq!(agents.judge(given, times(0), after(0)), Verdict::Stop);
+        assert_eq!(judge(&commands, 29, 29), BackgroundWaitDecision::Wait(after(30)));
+        assert_eq!(judge(&commands, 29, 30), BackgroundWaitDecision::Stop);
+        assert_eq!(judge(&agents, 0, 599), BackgroundWaitDecision::Wait(after(600)));
+        assert_eq!(judge(&agents, 0, 600), BackgroundWaitDecision::Stop);
+        assert_eq!(judge(&agents, 500, 1_000), BackgroundWaitDecision::Wait(after(1_100)));
+        let given = BackgroundWait::of(Some(Duration::ZERO));
+        assert_eq!(agents.decide(given, times(0), after(0)), BackgroundWaitDecision::Stop);
     }
 }

@@ -2,29 +2,29 @@
 
 use std::time::{Duration, Instant};
 
-use protocol::Retry;
+use protocol::RetryPlan;
 
-use super::show::again;
+use super::event_text::describe_retry;
 
 /// The next attempt, and when it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Countdown {
-    retry: Retry,
+    retry: RetryPlan,
     until: Instant,
 }
 
 impl Countdown {
     /// The countdown to an attempt that was announced now.
-    pub(crate) fn new(retry: Retry, now: Instant) -> Countdown {
+    pub(crate) fn new(retry: RetryPlan, now: Instant) -> Countdown {
         Countdown { retry, until: now + Duration::from_millis(retry.in_millis) }
     }
 
     /// Which attempt it is, and how long it is until then.
-    pub(crate) fn words(self, now: Instant) -> String {
+    pub(crate) fn describe(self, now: Instant) -> String {
         let left = self.until.saturating_duration_since(now);
         // Whole seconds: it is looked at every second or so.
         let in_millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).div_ceil(1_000) * 1_000;
-        again(Retry { in_millis, ..self.retry })
+        describe_retry(RetryPlan { in_millis, ..self.retry })
     }
 
     /// Whether there is nothing left to count.

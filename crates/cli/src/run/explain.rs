@@ -2,26 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, Limit, Outcome};
+use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, LimitKind, TaskOutcome};
 use store::StoreError;
 
-use super::report::{Ended, Report, of_task};
-use super::show::{landed, parked, share};
-use crate::exit::Exit;
+use super::event_text::{describe_autopilot_stop, describe_parking, describe_spending};
+use super::report::{RunEnd, RunSummary, task_exit};
+use crate::exit::CommandExit;
 use crate::print;
 
 /// Most tasks that are named one by one.
-const LISTED: usize = 5;
+const MAX_LISTED_TASKS: usize = 5;
 
-impl Report {
+impl RunSummary {
     pub(super) fn explain(&self) {
         let id = self.id;
         self.explain_denials();
         self.explain_tasks();
-        self.explain_cut_off();
-        self.explain_landing();
+        self.explain_stopped();
+        self.explain_autopilot_stop();
         match (self.ended, &self.paused, &self.answer) {
-            (Ended::Paused, Some(reason), _) => {
+            (RunEnd::Paused, Some(reason), _) => {
                 print::error(&reason.to_string());
                 // There is nothing left to resume of a session whose folder is gone.
                 if !matches!(**reason, StoreError::Removed { .. } | StoreError::Missing { .. }) {
@@ -30,17 +30,17 @@ impl Report {
                     ));
                 }
             }
-            (Ended::TimeUp, ..) => {
+            (RunEnd::TimeUp, ..) => {
                 print::error(&self.message().unwrap_or_default());
                 print::note(format_args!("hint: go on later with: bosun --resume {id}"));
             }
-            (Ended::Parked, ..) => {
-                let why = self.parked.map(|parking| parked(parking.until, parking.why)).unwrap_or_default();
+            (RunEnd::Parked, ..) => {
+                let why = self.parked.map(|parking| describe_parking(parking.until, parking.why)).unwrap_or_default();
                 print::note(format_args!("parked: waiting for {why}; resume with: bosun --resume {id}"));
             }
-            (Ended::Told, ..) => print::note(format_args!("interrupted; go on with: bosun --resume {id}")),
-            (Ended::AtRest | Ended::Paused, _, Some((outcome, _))) => self.explain_outcome(outcome),
-            (Ended::AtRest | Ended::Paused, _, None) => print::error("the run ended without an answer"),
+            (RunEnd::StopRequested, ..) => print::note(format_args!("interrupted; go on with: bosun --resume {id}")),
+            (RunEnd::NothingLeft | RunEnd::Paused, _, Some((outcome, _))) => self.explain_outcome(outcome),
+            (RunEnd::NothingLeft | RunEnd::Paused, _, None) => print::error("the run ended without an answer"),
         }
     }
 
@@ -51,13 +51,13 @@ impl Report {
             return;
         }
         let tools: Vec<&str> = tools.into_iter().collect();
-        print::note(format_args!("not permitted: {}", print::plain(&tools.join(", "))));
+        print::note(format_args!("not permitted: {}", print::sanitize(&tools.join(", "))));
         let rules: BTreeSet<&str> =
             self.denials.iter().flat_map(|denial| denial.rules.iter().map(String::as_str)).collect();
         let flags: Vec<String> = rules.into_iter().map(policy::allow_flag).collect();
         let id = self.id;
         if !flags.is_empty() {
-            let flags = print::plain(&flags.join(" "));
+            let flags = print::sanitize(&flags.join(" "));
             print::note(format_args!("hint: go on with: bosun --resume {id} -p \"go on\" {flags}"));
         } else if self.denials.iter().any(|denial| denial.by == Some(DecidedBy::Deadline)) {
             print::note(format_args!("hint: to be asked, go on in a conversation: bosun --resume {id}"));
@@ -66,16 +66,17 @@ impl Report {
 
     /// Which tasks failed, since the exit code says only that some did.
     fn explain_tasks(&self) {
-        let failed: Vec<_> = self.finished.iter().filter(|(_, outcome)| of_task(outcome) == Exit::Partial).collect();
-        for (task, outcome) in failed.iter().take(LISTED) {
+        let failed: Vec<_> =
+            self.finished.iter().filter(|(_, outcome)| task_exit(outcome) == CommandExit::Partial).collect();
+        for (task, outcome) in failed.iter().take(MAX_LISTED_TASKS) {
             let path = self.tasks.iter().find(|view| view.id == *task).map_or("", |view| &view.path);
             let why = match outcome {
-                Outcome::Failed { message, .. } => format!(": {}", print::one_line(message, 100)),
+                TaskOutcome::Failed { message, .. } => format!(": {}", print::one_line(message, 100)),
                 _other => String::new(),
             };
-            print::note(print::plain(&format!("{}: {path}{why}", outcome.word())));
+            print::note(print::sanitize(&format!("{}: {path}{why}", outcome.as_str())));
         }
-        if let Some(more) = failed.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        if let Some(more) = failed.len().checked_sub(MAX_LISTED_TASKS).filter(|more| *more > 0) {
             print::note(format_args!("and {more} more"));
         }
         if !failed.is_empty() {
@@ -84,29 +85,29 @@ impl Report {
     }
 
     /// What was not waited for any longer.
-    fn explain_cut_off(&self) {
+    fn explain_stopped(&self) {
         for (all, why) in [
-            (&self.cut_off, "stopped before their end, since nothing was heard"),
-            (&self.killed, "background commands that were still running were stopped"),
+            (&self.stopped_agents, "stopped before their end, since nothing was heard"),
+            (&self.stopped_commands, "background commands that were still running were stopped"),
         ] {
             let paths: Vec<&str> = all.iter().map(String::as_str).collect();
             if !paths.is_empty() {
-                print::error(&print::plain(&format!("{why}: {}", paths.join(", "))));
+                print::error(&print::sanitize(&format!("{why}: {}", paths.join(", "))));
             }
         }
-        if self.cut_off.is_empty() && self.killed.is_empty() {
+        if self.stopped_agents.is_empty() && self.stopped_commands.is_empty() {
             return;
         }
         print::note("hint: wait longer with --background-wait TIME");
     }
 
     /// How an agent on autopilot came to its end.
-    fn explain_landing(&self) {
-        let Some((why, continues)) = &self.landed else { return };
-        print::note(landed(why, *continues));
+    fn explain_autopilot_stop(&self) {
+        let Some((why, continues)) = &self.autopilot_stop else { return };
+        print::note(describe_autopilot_stop(why, *continues));
         let more = match why {
             // The outcome says which flag allows more turns.
-            AutopilotStop::Limit if matches!(self.answer, Some((Outcome::TimedOut { .. }, _))) => return,
+            AutopilotStop::Limit if matches!(self.answer, Some((TaskOutcome::TimedOut { .. }, _))) => return,
             AutopilotStop::Limit => " --max-continues N",
             AutopilotStop::NoChange | AutopilotStop::Blocked { .. } => "",
             AutopilotStop::Complete { .. } | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => return,
@@ -114,12 +115,12 @@ impl Report {
         print::note(format_args!("hint: go on with: bosun --resume {} -p \"…\"{more}", self.id));
     }
 
-    fn explain_outcome(&self, outcome: &Outcome) {
+    fn explain_outcome(&self, outcome: &TaskOutcome) {
         let id = self.id;
         match outcome {
-            Outcome::Completed => {}
-            Outcome::Failed { message, kind } => {
-                print::error(&print::plain(message));
+            TaskOutcome::Completed => {}
+            TaskOutcome::Failed { message, kind } => {
+                print::error(&print::sanitize(message));
                 let other = match kind {
                     FailKind::Model => " (and --model PROVIDER/NAME for another model)",
                     FailKind::NoAnswer
@@ -133,10 +134,10 @@ impl Report {
                     "hint: what was done is kept; go on with: bosun --resume {id} -p \"…\"{other}"
                 ));
             }
-            Outcome::Cancelled { .. } => {
+            TaskOutcome::Cancelled { .. } => {
                 print::note(format_args!("cancelled; go on with: bosun --resume {id} -p \"…\""));
             }
-            Outcome::TimedOut { .. } | Outcome::BudgetExhausted | Outcome::Lost => {
+            TaskOutcome::TimedOut { .. } | TaskOutcome::BudgetExhausted | TaskOutcome::Lost => {
                 print::error(&self.message().unwrap_or_default());
                 let flags = self.remedies(outcome);
                 if !flags.is_empty() {
@@ -147,21 +148,23 @@ impl Report {
     }
 
     /// The flags that let a run go on that reached a limit.
-    fn remedies(&self, outcome: &Outcome) -> Vec<&'static str> {
+    fn remedies(&self, outcome: &TaskOutcome) -> Vec<&'static str> {
         match outcome {
-            Outcome::TimedOut { limit: Limit::Turns } => vec!["--max-turns N"],
-            Outcome::TimedOut { limit: Limit::Time } => vec!["--timeout TIME"],
-            Outcome::BudgetExhausted => {
+            TaskOutcome::TimedOut { limit: LimitKind::Turns } => vec!["--max-turns N"],
+            TaskOutcome::TimedOut { limit: LimitKind::Time } => vec!["--timeout TIME"],
+            TaskOutcome::BudgetExhausted => {
                 let Budget { micros, tokens } = self.budget();
                 let money = micros.map(|_| "--max-budget-usd N");
                 money.into_iter().chain(tokens.map(|_| "--max-tokens-total N")).collect()
             }
-            Outcome::Completed | Outcome::Failed { .. } | Outcome::Cancelled { .. } | Outcome::Lost => Vec::new(),
+            TaskOutcome::Completed | TaskOutcome::Failed { .. } | TaskOutcome::Cancelled { .. } | TaskOutcome::Lost => {
+                Vec::new()
+            }
         }
     }
 
     pub(super) fn budget(&self) -> Budget {
-        self.figures.as_ref().map(|figures| figures.view.budget).unwrap_or_default()
+        self.usage.as_ref().map(|figures| figures.view.budget).unwrap_or_default()
     }
 
     /// What happened, when it was not the answer.
@@ -169,22 +172,25 @@ impl Report {
         if let Some(reason) = &self.paused {
             return Some(reason.to_string());
         }
-        if self.ended == Ended::TimeUp {
+        if self.ended == RunEnd::TimeUp {
             return Some("the time was up while it waited for a quota".into());
         }
         let (outcome, _) = self.answer.as_ref()?;
         match outcome {
-            Outcome::Completed | Outcome::Cancelled { .. } => None,
-            Outcome::Failed { message, .. } => Some(message.clone()),
-            Outcome::TimedOut { limit: Limit::Turns } => {
+            TaskOutcome::Completed | TaskOutcome::Cancelled { .. } => None,
+            TaskOutcome::Failed { message, .. } => Some(message.clone()),
+            TaskOutcome::TimedOut { limit: LimitKind::Turns } => {
                 Some("the limit of turns was reached before the answer".into())
             }
-            Outcome::TimedOut { limit: Limit::Time } => Some("the time was up before the answer".into()),
-            Outcome::BudgetExhausted => {
-                let spent = self.figures.as_ref().map(|figures| figures.view.spent).unwrap_or_default();
-                Some(format!("the budget does not allow another question; spent: {}", share(spent, self.budget())))
+            TaskOutcome::TimedOut { limit: LimitKind::Time } => Some("the time was up before the answer".into()),
+            TaskOutcome::BudgetExhausted => {
+                let spent = self.usage.as_ref().map(|figures| figures.view.spent).unwrap_or_default();
+                Some(format!(
+                    "the budget does not allow another question; spent: {}",
+                    describe_spending(spent, self.budget())
+                ))
             }
-            Outcome::Lost => Some("the run was lost".into()),
+            TaskOutcome::Lost => Some("the run was lost".into()),
         }
     }
 }

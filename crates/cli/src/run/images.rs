@@ -8,31 +8,33 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use protocol::Image;
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// Reads the pictures.
-pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Image>, Failure> {
-    if files.len() > Image::MOST {
-        let (count, most) = (files.len(), Image::MOST);
-        return Err(Failure::usage(format!("{count} pictures are too many; {most} go with a prompt")));
+pub(super) fn read_images(files: &[PathBuf]) -> Result<Vec<Image>, CliError> {
+    if files.len() > Image::MAX_PER_MESSAGE {
+        let (count, most) = (files.len(), Image::MAX_PER_MESSAGE);
+        return Err(CliError::usage(format!("{count} pictures are too many; {most} go with a prompt")));
     }
-    files.iter().map(|file| picture(file)).collect()
+    files.iter().map(|file| read_image(file)).collect()
 }
 
-fn picture(path: &Path) -> Result<Image, Failure> {
+fn read_image(path: &Path) -> Result<Image, CliError> {
     let shown = path.display();
-    let unreadable = |error| Failure::usage(format!("cannot read the picture {shown}: {error}"));
+    let unreadable = |error| CliError::usage(format!("cannot read the picture {shown}: {error}"));
     let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(Image::LARGEST as u64 + 1).read_to_end(&mut bytes))
+        .and_then(|file| file.take(Image::MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
         .map_err(unreadable)?;
-    if bytes.len() > Image::LARGEST {
-        let most = Image::LARGEST;
-        return Err(Failure::usage(format!("the picture {shown} is larger than {most} bytes")).hint("make it smaller"));
+    if bytes.len() > Image::MAX_BYTES {
+        let most = Image::MAX_BYTES;
+        return Err(
+            CliError::usage(format!("the picture {shown} is larger than {most} bytes")).with_hint("make it smaller")
+        );
     }
-    let media = Image::media_of(&bytes).ok_or_else(|| {
-        Failure::usage(format!("{shown} is not a picture that models take"))
-            .hint("convert it to PNG, JPEG, GIF or WebP")
+    let media = Image::detect_media_type(&bytes).ok_or_else(|| {
+        CliError::usage(format!("{shown} is not a picture that models take"))
+            .with_hint("convert it to PNG, JPEG, GIF or WebP")
     })?;
     Ok(Image { media: media.into(), data: STANDARD.encode(&bytes) })
 }

@@ -2,91 +2,93 @@
 
 mod background;
 mod countdown;
-mod drive;
+pub(crate) mod event_text;
 mod explain;
-mod figures;
 mod images;
+mod json_report;
 mod report;
 mod screen;
-pub(crate) mod show;
+mod session_driver;
 mod signals;
 mod slash;
-mod written;
+mod usage_summary;
 
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use host::Home;
 use protocol::api::{SendParams, TaskView, TasksParams};
-use protocol::{Delivery, SessionId};
-use runtime::{Session, Start};
-use store::{Found, Index, Reader, SessionsWanted};
+use protocol::{MailDelivery, SessionId};
+use runtime::{Session, SessionStart};
+use store::{SessionIndex, SessionMatch, SessionQuery, SessionReader};
 
-use crate::args::{Format, RunArgs};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::args::{OutputFormat, RunArgs};
+use crate::chat::{PromptSurface, Prompter};
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::setup::Setup;
-use crate::share::Share;
-use crate::talk::{Prompter, Surface};
-use crate::{current, fleet, meant, print, setup, talk};
+use crate::share::ShareFile;
+use crate::{chat, current_session, fleet, print, setup, suggestions};
 
-pub(crate) use background::{AtWork, Leeway};
+pub(crate) use background::{BackgroundWait, BackgroundWork};
 pub(crate) use countdown::Countdown;
-use drive::{Patience, drive};
-pub(crate) use figures::Figures;
-pub(crate) use report::{Denial, Report};
-use screen::Screen;
-pub(crate) use show::Show;
-pub(crate) use signals::{Signal, Signals};
-use slash::{Foreseen, Given, Trace};
+pub(crate) use event_text::ProgressMode;
+pub(crate) use report::{Denial, RunSummary};
+use screen::RunScreen;
+use session_driver::{RunWaitLimits, drive_session};
+pub(crate) use signals::{RunSignal, SignalListener};
+use slash::{PromptPreview, SlashEffect, SlashPromptOutcome};
+pub(crate) use usage_summary::SessionUsageSummary;
 
 /// Most bytes of a prompt.
 const PROMPT_MAX: u64 = 8 << 20;
 
 /// Runs a prompt, or holds a conversation, which may begin with an `opening` message.
-pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Exit, Failure> {
+pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<CommandExit, CliError> {
     if let Some(opening) = &opening {
         expect_conversation(opening, args.output_format)?;
     }
-    if let Some(flag) = args.later() {
-        return Err(Failure::usage(format!("{flag} comes with a later version")).hint("leave it out"));
+    if let Some(flag) = args.unsupported_flag() {
+        return Err(CliError::usage(format!("{flag} comes with a later version")).with_hint("leave it out"));
     }
     let goes_on = args.r#continue || args.resume.is_some();
     if goes_on && args.agent.is_some() {
         return Err(
-            Failure::usage("a session that goes on keeps the agent it was begun with").hint("leave --agent out")
+            CliError::usage("a session that goes on keeps the agent it was begun with").with_hint("leave --agent out")
         );
     }
-    if args.prompt.is_none() && args.output_format == Format::Text && (goes_on || !args.fork) && is_attended() {
+    if args.prompt.is_none() && args.output_format == OutputFormat::Text && (goes_on || !args.fork) && is_attended() {
         if args.mode.share.is_some() {
-            return Err(Failure::usage("--share goes with a prompt")
-                .hint("give one with -p, or write a session that is over with `bosun sessions export`"));
+            return Err(CliError::usage("--share goes with a prompt")
+                .with_hint("give one with -p, or write a session that is over with `bosun sessions export`"));
         }
-        return talk::talk(args, opening).await;
+        return chat::run_chat(args, opening).await;
     }
     if args.prompt.is_none() && !goes_on {
-        return Err(Failure::usage("there is nothing to do").hint(
+        return Err(CliError::usage("there is nothing to do").with_hint(
             "give a prompt with -p, which reads it from a pipe too, or try `bosun demo`; `bosun --help` shows more",
         ));
     }
     if args.fork && (!goes_on || args.prompt.is_none()) {
-        return Err(Failure::usage("--fork needs a session to copy and a prompt for the copy")
-            .hint("bosun --resume ID --fork -p \"…\""));
+        return Err(CliError::usage("--fork needs a session to copy and a prompt for the copy")
+            .with_hint("bosun --resume ID --fork -p \"…\""));
     }
     let mut setup = Setup::read()?;
-    let prompt = args.prompt.as_deref().map(|given| message(given, &args.image)).transpose()?;
-    let share = args.mode.share.as_deref().map(Share::at).transpose()?;
-    let start = start(&args, &setup.home)?;
+    let prompt = args.prompt.as_deref().map(|given| prompt_message(given, &args.image)).transpose()?;
+    let share = args.mode.share.as_deref().map(ShareFile::create).transpose()?;
+    let start = session_start(&args, &setup.home)?;
     let before = match start {
-        Start::New => None,
-        Start::Resume(id) | Start::Fork(id) => Some(Reader::open(&setup.home, id)?.session_view()?),
+        SessionStart::New => None,
+        SessionStart::Resume(id) | SessionStart::Fork(id) => {
+            Some(SessionReader::open(&setup.home, id)?.session_view()?)
+        }
     };
     let folder = args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
-    setup.ask_catalog(folder).await;
+    setup.fetch_remote_catalog(folder).await;
     let text = prompt.as_ref().map_or("", |prompt| prompt.text.as_str());
-    if let Foreseen::Text(told) = slash::foresee(&setup, &args, folder, text)? {
-        slash::tell(&told, args.output_format);
-        return Ok(Exit::Success);
+    if let PromptPreview::Text(told) = slash::preview_prompt(&setup, &args, folder, text)? {
+        slash::print_text(&told, args.output_format);
+        return Ok(CommandExit::Success);
     }
     let settings = setup.settings(&args, before.as_ref())?;
     if let Err(error) = host::limits::raise_open_files() {
@@ -94,47 +96,51 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Exit, 
     }
     let cwd = settings.cwd.clone();
     let mut session = Session::open(settings, start).await?;
-    current::set(session.id());
-    if start != Start::New && !args.quiet {
-        fleet::tell_unfinished(session.home(), session.id());
+    current_session::set(session.id());
+    if start != SessionStart::New && !args.quiet {
+        fleet::note_unfinished_fleet(session.home(), session.id());
     }
     let show = match (args.output_format, args.quiet) {
-        (Format::Jsonl, _) => Show::Events,
-        (Format::Text | Format::Json, true) => Show::Nothing,
-        (Format::Text | Format::Json, false) => Show::Lines,
+        (OutputFormat::Jsonl, _) => ProgressMode::Events,
+        (OutputFormat::Text | OutputFormat::Json, true) => ProgressMode::Nothing,
+        (OutputFormat::Text | OutputFormat::Json, false) => ProgressMode::Lines,
     };
     for notice in session.notices() {
         print::note(format_args!("{}: {}", notice.path.display(), notice.text));
     }
-    if start != Start::New && prompt.is_none() && !session.has_work().await? {
+    if start != SessionStart::New && prompt.is_none() && !session.has_work().await? {
         let id = session.id();
         session.leave().await?;
-        return Err(Failure::usage(format!("session {id} has nothing left to do"))
-            .hint(format!("give it a prompt: bosun --resume {id} -p \"…\"")));
+        return Err(CliError::usage(format!("session {id} has nothing left to do"))
+            .with_hint(format!("give it a prompt: bosun --resume {id} -p \"…\"")));
     }
-    let prompt = match given(&session, prompt, args.output_format).await {
-        Ok(Given::Message(message)) => Some(*message),
-        Ok(Given::Work) => None,
-        Ok(Given::Over(trace)) => {
-            slash::leave(session, start, trace).await?;
-            return Ok(Exit::Success);
+    let prompt = match dispatch_prompt(&session, prompt, args.output_format).await {
+        Ok(SlashPromptOutcome::Message(message)) => Some(*message),
+        Ok(SlashPromptOutcome::WorkStarted) => None,
+        Ok(SlashPromptOutcome::Finished(trace)) => {
+            slash::leave_session(session, start, trace).await?;
+            return Ok(CommandExit::Success);
         }
         Err(failure) => {
-            slash::leave(session, start, Trace::None).await?;
+            slash::leave_session(session, start, SlashEffect::TextOnly).await?;
             return Err(failure);
         }
     };
-    begin(&mut session, start, prompt).await?;
-    let patience = Patience { background: Leeway::of(args.background_wait), park: args.park_wait, time: args.timeout };
+    resume_and_post(&mut session, start, prompt).await?;
+    let patience = RunWaitLimits {
+        background: BackgroundWait::of(args.background_wait),
+        park: args.park_wait,
+        time: args.timeout,
+    };
     let prompter = match show {
-        Show::Lines => Prompter::meet(&setup, &session, cwd, Surface::Lines),
-        Show::Nothing | Show::Events => None,
+        ProgressMode::Lines => Prompter::open(&setup, &session, cwd, PromptSurface::Lines),
+        ProgressMode::Nothing | ProgressMode::Events => None,
     };
     let on_terminal = std::io::stderr().is_terminal() && !setup.env.has_dumb_terminal();
-    let screen = Screen::new(show, session.root()).knowing(&started_before(&session)?);
-    let mut screen = screen.asking(prompter).counting(on_terminal);
+    let screen = RunScreen::new(show, session.root()).with_tasks(&earlier_tasks(&session)?);
+    let mut screen = screen.with_prompter(prompter).with_countdown(on_terminal);
     let id = session.id();
-    let report = drive(session, patience, &mut screen, &setup.env).await;
+    let report = drive_session(session, patience, &mut screen, &setup.env).await;
     // The terminal is given back before anything else is written to it.
     drop(screen);
     // However it ended: what went wrong is what others should read.
@@ -146,24 +152,24 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Exit, 
 }
 
 /// The tasks that earlier processes of the session started.
-fn started_before(session: &Session) -> Result<Vec<TaskView>, Failure> {
+fn earlier_tasks(session: &Session) -> Result<Vec<TaskView>, CliError> {
     if session.first_seq() == 0 {
         return Ok(Vec::new());
     }
-    let every = TasksParams { all: true, ..TasksParams::every() };
-    Ok(Reader::open(session.home(), session.id())?.tasks(&every)?.tasks)
+    let every = TasksParams { all: true, ..TasksParams::all_tasks() };
+    Ok(SessionReader::open(session.home(), session.id())?.tasks(&every)?.tasks)
 }
 
 /// Whether a person sits at a terminal, to read and to type.
 /// Fails where the first word is not the beginning of a conversation: it is a misspelt command, or there is no terminal.
-fn expect_conversation(opening: &str, format: Format) -> Result<(), Failure> {
-    if let Some(command) = meant::command(opening) {
-        return Err(Failure::usage(format!("there is no command `{opening}`"))
-            .hint(format!("did you mean `bosun {command}`? a prompt of one word follows -p")));
+fn expect_conversation(opening: &str, format: OutputFormat) -> Result<(), CliError> {
+    if let Some(command) = suggestions::suggest_command(opening) {
+        return Err(CliError::usage(format!("there is no command `{opening}`"))
+            .with_hint(format!("did you mean `bosun {command}`? a prompt of one word follows -p")));
     }
-    if !is_attended() || format != Format::Text {
-        return Err(Failure::usage("a conversation needs a terminal")
-            .hint("run one prompt without a terminal with -p: bosun -p \"…\""));
+    if !is_attended() || format != OutputFormat::Text {
+        return Err(CliError::usage("a conversation needs a terminal")
+            .with_hint("run one prompt without a terminal with -p: bosun -p \"…\""));
     }
     Ok(())
 }
@@ -173,18 +179,26 @@ fn is_attended() -> bool {
 }
 
 /// What becomes of the prompt; without one, what was left goes on.
-async fn given(session: &Session, prompt: Option<SendParams>, format: Format) -> Result<Given, Failure> {
+async fn dispatch_prompt(
+    session: &Session,
+    prompt: Option<SendParams>,
+    format: OutputFormat,
+) -> Result<SlashPromptOutcome, CliError> {
     match prompt {
-        Some(message) => slash::give(session, message, format).await,
-        None => Ok(Given::Work),
+        Some(message) => slash::dispatch_slash(session, message, format).await,
+        None => Ok(SlashPromptOutcome::WorkStarted),
     }
 }
 
 /// Lets what was interrupted go on, and gives the prompt.
-async fn begin(session: &mut Session, start: Start, prompt: Option<SendParams>) -> Result<(), Failure> {
+async fn resume_and_post(
+    session: &mut Session,
+    start: SessionStart,
+    prompt: Option<SendParams>,
+) -> Result<(), CliError> {
     match start {
-        Start::Resume(_) => session.resume().await?,
-        Start::New | Start::Fork(_) => {}
+        SessionStart::Resume(_) => session.resume().await?,
+        SessionStart::New | SessionStart::Fork(_) => {}
     }
     if let Some(prompt) = prompt {
         session.post(prompt).await?;
@@ -193,15 +207,21 @@ async fn begin(session: &mut Session, start: Start, prompt: Option<SendParams>) 
 }
 
 /// The prompt and its pictures.
-fn message(given: &str, images: &[PathBuf]) -> Result<SendParams, Failure> {
+fn prompt_message(given: &str, images: &[PathBuf]) -> Result<SendParams, CliError> {
     let text = if given == "-" { from_stdin()? } else { given.to_owned() };
     if text.trim().is_empty() {
-        return Err(Failure::usage("the prompt is empty").hint("write it after -p, or to stdin"));
+        return Err(CliError::usage("the prompt is empty").with_hint("write it after -p, or to stdin"));
     }
-    Ok(SendParams { task: None, text, images: images::read(images)?, delivery: Delivery::FollowUp, display: None })
+    Ok(SendParams {
+        task: None,
+        text,
+        images: images::read_images(images)?,
+        delivery: MailDelivery::FollowUp,
+        display: None,
+    })
 }
 
-fn from_stdin() -> Result<String, Failure> {
+fn from_stdin() -> Result<String, CliError> {
     if std::io::stdin().is_terminal() {
         print::note("write the prompt; Ctrl-D on a line of its own ends it");
     }
@@ -210,51 +230,52 @@ fn from_stdin() -> Result<String, Failure> {
         .lock()
         .take(PROMPT_MAX + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| Failure::usage(format!("cannot read the prompt from stdin: {error}")))?;
+        .map_err(|error| CliError::usage(format!("cannot read the prompt from stdin: {error}")))?;
     if bytes.len() as u64 > PROMPT_MAX {
-        return Err(Failure::usage(format!("the prompt on stdin is larger than {PROMPT_MAX} bytes"))
-            .hint("put it into a file and name the file in the prompt"));
+        return Err(CliError::usage(format!("the prompt on stdin is larger than {PROMPT_MAX} bytes"))
+            .with_hint("put it into a file and name the file in the prompt"));
     }
     String::from_utf8(bytes).map_err(|error| {
-        Failure::usage(format!("the prompt on stdin is not UTF-8 text (byte {})", error.utf8_error().valid_up_to()))
+        CliError::usage(format!("the prompt on stdin is not UTF-8 text (byte {})", error.utf8_error().valid_up_to()))
     })
 }
 
 /// Which session the run belongs to.
-pub(crate) fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
+pub(crate) fn session_start(args: &RunArgs, home: &Home) -> Result<SessionStart, CliError> {
     let id = match &args.resume {
-        Some(prefix) => find(home, prefix)?,
+        Some(prefix) => find_session(home, prefix)?,
         None if args.r#continue => {
             let cwd = setup::folder(args.directory.as_deref())?.display().to_string();
-            let none = || Failure::usage(format!("no session was begun in {cwd}")).hint("`bosun sessions` lists all");
-            latest(home, &cwd)?.ok_or_else(none)?
+            let none =
+                || CliError::usage(format!("no session was begun in {cwd}")).with_hint("`bosun sessions` lists all");
+            latest_session(home, &cwd)?.ok_or_else(none)?
         }
-        None => return Ok(Start::New),
+        None => return Ok(SessionStart::New),
     };
-    Ok(if args.fork { Start::Fork(id) } else { Start::Resume(id) })
+    Ok(if args.fork { SessionStart::Fork(id) } else { SessionStart::Resume(id) })
 }
 
 /// The session of a folder with the newest event.
-pub(crate) fn latest(home: &Home, cwd: &str) -> Result<Option<SessionId>, Failure> {
-    let wanted = SessionsWanted { cwd: Some(cwd.to_owned()), limit: Some(1), ..SessionsWanted::default() };
-    let page = Index::current(home)?.page(home, &wanted)?;
+pub(crate) fn latest_session(home: &Home, cwd: &str) -> Result<Option<SessionId>, CliError> {
+    let wanted = SessionQuery { cwd: Some(cwd.to_owned()), limit: Some(1), ..SessionQuery::default() };
+    let page = SessionIndex::current(home)?.page(home, &wanted)?;
     Ok(page.rows.first().map(|row| row.id))
 }
 
 /// The one session whose id begins like this. A whole id names a folder, whether the index can read it or not.
-pub(crate) fn find(home: &Home, prefix: &str) -> Result<SessionId, Failure> {
-    match Index::current(home)?.find(prefix)? {
-        Found::One(row) => Ok(row.id),
-        Found::Nothing if prefix.parse().is_ok_and(|id| home.session_dir(id).is_dir()) => {
-            prefix.parse().map_err(Failure::usage)
+pub(crate) fn find_session(home: &Home, prefix: &str) -> Result<SessionId, CliError> {
+    match SessionIndex::current(home)?.find(prefix)? {
+        SessionMatch::One(row) => Ok(row.id),
+        SessionMatch::NotFound if prefix.parse().is_ok_and(|id| home.session_dir(id).is_dir()) => {
+            prefix.parse().map_err(CliError::usage)
         }
-        Found::Nothing => {
-            Err(Failure::usage(format!("no session begins with `{prefix}`")).hint("`bosun sessions` lists them"))
+        SessionMatch::NotFound => {
+            Err(CliError::usage(format!("no session begins with `{prefix}`")).with_hint("`bosun sessions` lists them"))
         }
-        Found::Many(rows) => {
+        SessionMatch::Many(rows) => {
             let ids: Vec<String> = rows.iter().take(5).map(|row| row.id.to_string()).collect();
-            Err(Failure::usage(format!("several sessions begin with `{prefix}`: {}", ids.join(", ")))
-                .hint("give more of the id"))
+            Err(CliError::usage(format!("several sessions begin with `{prefix}`: {}", ids.join(", ")))
+                .with_hint("give more of the id"))
         }
     }
 }

@@ -7,28 +7,28 @@ use std::time::Instant;
 use host::Home;
 use protocol::api::{TaskView, TasksParams};
 use protocol::{
-    AnswerStatus, Ask, AskId, AutopilotStop, Block, CallId, CancelBy, DecidedBy, Decision, Event, Evidence, FailKind,
-    Kind, Origin, Outcome, PlanAction, SessionId, SessionMode, Subject, TaskId, Turn,
+    Ask, AskDecision, AskId, AskSubject, AutopilotStop, CallId, CancelBy, ContentBlock, DecidedBy, Event, Evidence,
+    FailKind, PlanAction, Principal, SessionId, SessionMode, TaskId, TaskOutcome, TaskType, ToolResultStatus, Turn,
 };
-use runtime::{Live, Parking, Session};
+use runtime::{BusMessage, Parking, Session};
 use serde::Serialize;
-use store::{Reader, StoreError};
+use store::{SessionReader, StoreError};
 
-use super::background::AtWork;
-use super::figures::Figures;
-use super::show::Show;
-use crate::args::Format;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use super::background::BackgroundWork;
+use super::event_text::ProgressMode;
+use super::usage_summary::SessionUsageSummary;
+use crate::args::OutputFormat;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 
 /// Why the run is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum RunEnd {
     /// Nothing is left to do.
-    AtRest,
+    NothingLeft,
     /// It was told to end.
-    Told,
+    StopRequested,
     /// It waits for a quota, for longer than the caller does.
     Parked,
     /// It waits for a quota, and its time is up.
@@ -39,35 +39,35 @@ pub(crate) enum Ended {
 
 /// What there is to say of a run.
 #[derive(Debug)]
-pub(crate) struct Report {
+pub(crate) struct RunSummary {
     home: Home,
     pub(super) id: SessionId,
     root: TaskId,
     pub(super) began: Instant,
-    pub(crate) ended: Ended,
+    pub(crate) ended: RunEnd,
     pub(crate) interrupted: bool,
     pub(crate) paused: Option<Arc<StoreError>>,
     /// What the whole session waits for.
     pub(crate) parked: Option<Parking>,
     /// How the root's last activation of this run ended, and its text.
-    pub(super) answer: Option<(Outcome, String)>,
+    pub(super) answer: Option<(TaskOutcome, String)>,
     /// What it says in its latest turn, until that is durable: all there is of an answer that could not be written.
-    heard: Option<(Turn, String)>,
+    streamed: Option<(Turn, String)>,
     /// How tasks that finished in this run did.
-    pub(super) finished: Vec<(TaskId, Outcome)>,
+    pub(super) finished: Vec<(TaskId, TaskOutcome)>,
     /// The agents that were not waited for any longer.
-    pub(super) cut_off: BTreeSet<String>,
+    pub(super) stopped_agents: BTreeSet<String>,
     /// The background commands that were stopped for the same reason.
-    pub(super) killed: BTreeSet<String>,
+    pub(super) stopped_commands: BTreeSet<String>,
     /// What tasks that began in this run are called.
     names: BTreeMap<TaskId, String>,
     /// The calls of each task's latest answer.
-    calls: BTreeMap<(TaskId, CallId), Called>,
+    calls: BTreeMap<(TaskId, CallId), RunCall>,
     pub(crate) denials: Vec<Denial>,
-    pub(super) figures: Option<Figures>,
+    pub(super) usage: Option<SessionUsageSummary>,
     pub(super) tasks: Vec<TaskView>,
     /// Why an agent on autopilot did not go on, and how often it was told to.
-    pub(super) landed: Option<(AutopilotStop, u32)>,
+    pub(super) autopilot_stop: Option<(AutopilotStop, u32)>,
     /// The plan, if the run ends with it.
     pub(super) plan: Option<String>,
     /// Whether it was planning, and the plan was not carried out.
@@ -97,43 +97,43 @@ pub(crate) struct Denial {
 
 /// A call, with what was asked about it and said.
 #[derive(Debug, Default)]
-struct Called {
+struct RunCall {
     tool: String,
     input: String,
-    asked: Option<Asked>,
+    asked: Option<RunCallAsk>,
 }
 
 /// What was asked about a call.
 #[derive(Debug)]
-struct Asked {
+struct RunCallAsk {
     id: AskId,
     reason: String,
     by: Option<DecidedBy>,
     rules: Vec<String>,
 }
 
-impl Report {
-    pub(crate) fn new(session: &Session) -> Report {
-        Report {
+impl RunSummary {
+    pub(crate) fn new(session: &Session) -> RunSummary {
+        RunSummary {
             home: session.home().clone(),
             id: session.id(),
             root: session.root(),
             began: Instant::now(),
-            ended: Ended::AtRest,
+            ended: RunEnd::NothingLeft,
             interrupted: false,
             paused: None,
             parked: None,
             answer: None,
-            heard: None,
+            streamed: None,
             finished: Vec::new(),
-            cut_off: BTreeSet::new(),
-            killed: BTreeSet::new(),
+            stopped_agents: BTreeSet::new(),
+            stopped_commands: BTreeSet::new(),
             names: BTreeMap::new(),
-            calls: asked_before(session),
+            calls: pending_asks(session),
             denials: Vec::new(),
-            figures: None,
+            usage: None,
             tasks: Vec::new(),
-            landed: None,
+            autopilot_stop: None,
             plan: None,
             planned: is_planning(session),
             carried_out: false,
@@ -142,15 +142,15 @@ impl Report {
     }
 
     /// What the root said last in this run.
-    pub(crate) fn said(&self) -> &str {
+    pub(crate) fn answer_text(&self) -> &str {
         self.text()
     }
 
     /// Takes in what happened.
-    pub(crate) fn read(&mut self, live: &Live) {
+    pub(crate) fn apply(&mut self, live: &BusMessage) {
         let envelope = match live {
-            Live::Event(envelope) => envelope,
-            Live::Text { task, turn, text } => return self.hear(*task, *turn, text),
+            BusMessage::Event(envelope) => envelope,
+            BusMessage::Text { task, turn, text } => return self.append_streamed(*task, *turn, text),
         };
         let task = envelope.entry.task;
         match &envelope.entry.event {
@@ -159,7 +159,7 @@ impl Report {
             }
             Event::TaskCreated(spec) => drop(self.names.insert(task, spec.name.clone())),
             // Whoever was not let begin has failed at nothing.
-            Event::TaskFinished { outcome: Outcome::Failed { kind: FailKind::Denied, message } } => {
+            Event::TaskFinished { outcome: TaskOutcome::Failed { kind: FailKind::Denied, message } } => {
                 let (tool, input) = ("task".to_owned(), self.names.get(&task).cloned().unwrap_or_default());
                 self.denials.push(Denial {
                     task,
@@ -174,27 +174,27 @@ impl Report {
             Event::TaskFinished { outcome } => self.finished.push((task, outcome.clone())),
             Event::TurnAnswered { content, .. } => {
                 self.calls.retain(|(other, _), _| *other != task);
-                let called = content.iter().filter_map(called).map(|(call, called)| ((task, call), called));
+                let called = content.iter().filter_map(call_of_block).map(|(call, called)| ((task, call), called));
                 self.calls.extend(called);
             }
-            Event::Asked(ask) => self.calls.extend(of_ask(task, ask)),
-            Event::AskDecided { call, decision: Decision::Deny { words }, by, .. } => {
+            Event::AskOpened(ask) => self.calls.extend(call_of_ask(task, ask)),
+            Event::AskDecided { call, decision: AskDecision::Deny { message: words }, by, .. } => {
                 if let Some(asked) = self.calls.get_mut(&(task, call.clone())).and_then(|c| c.asked.as_mut()) {
                     asked.deny(words, *by);
                 }
             }
-            Event::AskDecided { decision: Decision::Proceed { action }, .. } if *action != PlanAction::ExitOnly => {
+            Event::AskDecided { decision: AskDecision::Proceed { action }, .. } if *action != PlanAction::ExitOnly => {
                 (self.planned, self.carried_out) = (false, true);
             }
-            Event::AutopilotStopped { why, continues } => self.landed = Some((why.clone(), *continues)),
+            Event::AutopilotStopped { why, continues } => self.autopilot_stop = Some((why.clone(), *continues)),
             Event::ModeChanged { mode, by } => {
                 // Whoever left plan mode without an action did so with the last word.
                 self.planned = match (mode, by) {
                     (SessionMode::Plan, _) => true,
-                    (SessionMode::Interactive, Origin::Runtime) => self.planned,
+                    (SessionMode::Interactive, Principal::Runtime) => self.planned,
                     (SessionMode::Interactive | SessionMode::Autopilot, _) => false,
                 };
-                self.landed = None;
+                self.autopilot_stop = None;
             }
             Event::CallAnswered { evidence, .. } if !evidence.is_empty() => {
                 self.changed.extend(evidence.iter().filter_map(|piece| match piece {
@@ -202,10 +202,10 @@ impl Report {
                     Evidence::Ran { .. } => None,
                 }));
             }
-            Event::CallAnswered { call, answer, .. } if answer.status == AnswerStatus::Denied => {
-                let Called { tool, input, asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
+            Event::CallAnswered { call, answer, .. } if answer.status == ToolResultStatus::Denied => {
+                let RunCall { tool, input, asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
                 self.denials.push(match asked {
-                    Some(Asked { id, reason, by, rules }) => {
+                    Some(RunCallAsk { id, reason, by, rules }) => {
                         Denial { task, tool, input, reason, ask: Some(id), by, rules }
                     }
                     None => Denial {
@@ -224,11 +224,11 @@ impl Report {
     }
 
     /// Takes in what the root says before it is durable.
-    fn hear(&mut self, task: TaskId, turn: Turn, text: &str) {
+    fn append_streamed(&mut self, task: TaskId, turn: Turn, text: &str) {
         if task != self.root {
             return;
         }
-        let (heard, words) = self.heard.get_or_insert_with(|| (turn, String::new()));
+        let (heard, words) = self.streamed.get_or_insert_with(|| (turn, String::new()));
         if *heard != turn {
             (*heard, *words) = (turn, String::new());
         }
@@ -237,28 +237,30 @@ impl Report {
 
     /// Takes in that what the session did could not be written.
     pub(super) fn pause(&mut self, error: StoreError) {
-        (self.ended, self.paused) = (Ended::Paused, Some(Arc::new(error)));
+        (self.ended, self.paused) = (RunEnd::Paused, Some(Arc::new(error)));
     }
 
     /// Takes in what is waited for no longer.
-    pub(super) fn cut_off(&mut self, at_work: AtWork) {
-        self.cut_off.extend(at_work.agents);
-        self.killed.extend(at_work.commands);
+    pub(super) fn note_stopped(&mut self, at_work: BackgroundWork) {
+        self.stopped_agents.extend(at_work.agents);
+        self.stopped_commands.extend(at_work.commands);
     }
 
     /// Reads the figures, once the session is left.
-    pub(crate) fn complete(&mut self, left: Result<Reader, StoreError>) -> Result<(), Failure> {
+    pub(crate) fn read_totals(&mut self, left: Result<SessionReader, StoreError>) -> Result<(), CliError> {
         let reader = match (left, &self.paused) {
             (Err(error), None) => return Err(error.into()),
             // What paused it is what is told; what was written before can still be read.
-            (Err(_), Some(_)) => Reader::open(&self.home, self.id),
+            (Err(_), Some(_)) => SessionReader::open(&self.home, self.id),
             (Ok(reader), _) => Ok(reader),
         };
-        let read = |reader: Reader| Ok((Figures::read(&reader)?, reader.tasks(&TasksParams::every())?.tasks));
+        let read = |reader: SessionReader| {
+            Ok((SessionUsageSummary::read(&reader)?, reader.tasks(&TasksParams::all_tasks())?.tasks))
+        };
         match (reader.and_then(read), &self.paused) {
             (Ok((figures, tasks)), _) => {
-                self.plan = self.made_plan();
-                (self.figures, self.tasks) = (Some(figures), tasks);
+                self.plan = self.final_plan();
+                (self.usage, self.tasks) = (Some(figures), tasks);
             }
             (Err(_), Some(_)) => {}
             (Err(error), None) => return Err(error.into()),
@@ -267,7 +269,7 @@ impl Report {
     }
 
     /// The plan, if this is what the run was for: it was planning, and nobody carried it out.
-    fn made_plan(&self) -> Option<String> {
+    fn final_plan(&self) -> Option<String> {
         if !self.planned {
             return None;
         }
@@ -279,68 +281,68 @@ impl Report {
     }
 
     /// The exit code.
-    pub(crate) fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> CommandExit {
         let ended = match self.ended {
-            Ended::AtRest => Exit::Success,
-            Ended::Told => Exit::Cancelled,
-            Ended::Parked => Exit::Parked,
-            Ended::TimeUp => Exit::Limit,
-            Ended::Paused => Exit::Failed,
+            RunEnd::NothingLeft => CommandExit::Success,
+            RunEnd::StopRequested => CommandExit::Cancelled,
+            RunEnd::Parked => CommandExit::Parked,
+            RunEnd::TimeUp => CommandExit::Limit,
+            RunEnd::Paused => CommandExit::Failed,
         };
         let answer = match (&self.answer, self.ended) {
-            (Some((outcome, _)), _) => Some(of_root(outcome)),
-            (None, Ended::AtRest) => Some(Exit::Failed),
-            (None, Ended::Told | Ended::Parked | Ended::TimeUp | Ended::Paused) => None,
+            (Some((outcome, _)), _) => Some(root_exit(outcome)),
+            (None, RunEnd::NothingLeft) => Some(CommandExit::Failed),
+            (None, RunEnd::StopRequested | RunEnd::Parked | RunEnd::TimeUp | RunEnd::Paused) => None,
         };
-        let interrupted = self.interrupted.then_some(Exit::Cancelled);
-        let landed = self.landed.as_ref().map(|(why, _)| of_autopilot(why));
-        let cut_off = !(self.cut_off.is_empty() && self.killed.is_empty());
-        let cut_off = cut_off.then_some(Exit::Limit);
+        let interrupted = self.interrupted.then_some(CommandExit::Cancelled);
+        let landed = self.autopilot_stop.as_ref().map(|(why, _)| autopilot_exit(why));
+        let cut_off = !(self.stopped_agents.is_empty() && self.stopped_commands.is_empty());
+        let cut_off = cut_off.then_some(CommandExit::Limit);
         let all = [ended].into_iter().chain(interrupted).chain(answer).chain(landed).chain(cut_off);
-        Exit::worst(all.chain(self.finished.iter().map(|(_, outcome)| of_task(outcome))))
+        CommandExit::worst(all.chain(self.finished.iter().map(|(_, outcome)| task_exit(outcome))))
     }
 
     /// Writes the report to stdout, and what a person should know to stderr.
-    pub(crate) fn write(&self, format: Format, show: Show) {
+    pub(crate) fn write(&self, format: OutputFormat, show: ProgressMode) {
         match format {
-            Format::Text => {
+            OutputFormat::Text => {
                 let text = self.plan.as_deref().unwrap_or(self.text());
                 if !text.is_empty() {
-                    print::answer(print::plain(text).trim_end());
+                    print::output(print::sanitize(text).trim_end());
                 }
             }
-            Format::Json | Format::Jsonl => print::json(&self.written()),
+            OutputFormat::Json | OutputFormat::Jsonl => print::json(&self.to_json()),
         }
-        if let (true, Show::Lines, Some(plan)) = (self.carried_out, show, self.read_plan()) {
-            print::note(format_args!("the plan that was carried out:\n{}", print::plain(plan.trim_end())));
+        if let (true, ProgressMode::Lines, Some(plan)) = (self.carried_out, show, self.read_plan()) {
+            print::note(format_args!("the plan that was carried out:\n{}", print::sanitize(plan.trim_end())));
         }
         self.explain();
-        let line = self.figures.as_ref().and_then(Figures::line);
-        if let (Format::Text, Show::Lines, Some(line)) = (format, show, line) {
+        let line = self.usage.as_ref().and_then(SessionUsageSummary::summary_line);
+        if let (OutputFormat::Text, ProgressMode::Lines, Some(line)) = (format, show, line) {
             print::note(format_args!("{line}; {}", self.tally()));
         }
     }
 
     /// What the run came to besides money.
     fn tally(&self) -> String {
-        let agents = self.tasks.iter().filter(|task| task.kind == Kind::Agent).count();
+        let agents = self.tasks.iter().filter(|task| task.kind == TaskType::Agent).count();
         let (seconds, files) = (self.began.elapsed().as_secs_f64(), self.changed.len());
-        format!("{}; {}; {seconds:.1} s", print::count(agents, "agent"), print::count(files, "changed file"))
+        format!("{}; {}; {seconds:.1} s", print::pluralize(agents, "agent"), print::pluralize(files, "changed file"))
     }
 
     pub(super) fn text(&self) -> &str {
-        let heard = self.heard.as_ref().filter(|_| matches!(self.ended, Ended::Paused)).map(|(_, words)| &**words);
+        let heard = self.streamed.as_ref().filter(|_| matches!(self.ended, RunEnd::Paused)).map(|(_, words)| &**words);
         self.answer.as_ref().map(|(_, text)| &**text).or(heard).unwrap_or("")
     }
 }
 
 /// The calls that an earlier process asked about: they may end in this one.
-fn asked_before(session: &Session) -> BTreeMap<(TaskId, CallId), Called> {
+fn pending_asks(session: &Session) -> BTreeMap<(TaskId, CallId), RunCall> {
     if session.first_seq() == 0 {
         return BTreeMap::new();
     }
-    let asks = Reader::open(session.home(), session.id()).and_then(|reader| reader.asks(true));
-    asks.unwrap_or_default().iter().filter_map(|view| of_ask(view.task, &view.ask)).collect()
+    let asks = SessionReader::open(session.home(), session.id()).and_then(|reader| reader.asks(true));
+    asks.unwrap_or_default().iter().filter_map(|view| call_of_ask(view.task, &view.ask)).collect()
 }
 
 /// Whether an earlier process left the session in plan mode.
@@ -348,17 +350,17 @@ fn is_planning(session: &Session) -> bool {
     session.first_seq() > 0 && session.view().is_ok_and(|view| view.mode == SessionMode::Plan)
 }
 
-fn of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), Called)> {
+fn call_of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), RunCall)> {
     match &ask.subject {
-        Subject::Permission { tool, input, reason, rules } => {
-            let asked = Some(Asked { id: ask.id.clone(), reason: reason.clone(), by: None, rules: rules.clone() });
-            Some(((task, ask.call.clone()), Called { tool: tool.clone(), input: input.clone(), asked }))
+        AskSubject::Permission { tool, input, reason, rules } => {
+            let asked = Some(RunCallAsk { id: ask.id.clone(), reason: reason.clone(), by: None, rules: rules.clone() });
+            Some(((task, ask.call.clone()), RunCall { tool: tool.clone(), input: input.clone(), asked }))
         }
-        Subject::Question { .. } | Subject::Plan { .. } => None,
+        AskSubject::Question { .. } | AskSubject::Plan { .. } => None,
     }
 }
 
-impl Asked {
+impl RunCallAsk {
     /// Takes in why the call did not run.
     fn deny(&mut self, words: &str, by: DecidedBy) {
         let why = match by {
@@ -374,42 +376,45 @@ impl Asked {
     }
 }
 
-fn called(block: &Block) -> Option<(CallId, Called)> {
+fn call_of_block(block: &ContentBlock) -> Option<(CallId, RunCall)> {
     match block {
-        Block::Call(call) => {
+        ContentBlock::Call(call) => {
             let (tool, input) = (call.tool.clone(), call.input.clone());
-            Some((call.id.clone(), Called { tool, input, asked: None }))
+            Some((call.id.clone(), RunCall { tool, input, asked: None }))
         }
-        Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
     }
 }
 
-fn of_root(outcome: &Outcome) -> Exit {
+fn root_exit(outcome: &TaskOutcome) -> CommandExit {
     match outcome {
-        Outcome::Completed => Exit::Success,
-        Outcome::Failed { .. } | Outcome::Lost => Exit::Failed,
-        Outcome::Cancelled { .. } => Exit::Cancelled,
-        Outcome::TimedOut { .. } => Exit::Limit,
-        Outcome::BudgetExhausted => Exit::Budget,
+        TaskOutcome::Completed => CommandExit::Success,
+        TaskOutcome::Failed { .. } | TaskOutcome::Lost => CommandExit::Failed,
+        TaskOutcome::Cancelled { .. } => CommandExit::Cancelled,
+        TaskOutcome::TimedOut { .. } => CommandExit::Limit,
+        TaskOutcome::BudgetExhausted => CommandExit::Budget,
     }
 }
 
 /// The outcome of the last activation tells why there was no answer.
-fn of_autopilot(why: &AutopilotStop) -> Exit {
+fn autopilot_exit(why: &AutopilotStop) -> CommandExit {
     match why {
-        AutopilotStop::Complete { .. } | AutopilotStop::Failed => Exit::Success,
-        AutopilotStop::Blocked { .. } => Exit::Failed,
-        AutopilotStop::Limit => Exit::Limit,
-        AutopilotStop::NoChange => Exit::Partial,
-        AutopilotStop::Aborted { by: CancelBy::User | CancelBy::Agent } => Exit::Cancelled,
-        AutopilotStop::Aborted { by: CancelBy::Parent | CancelBy::SessionEnd } => Exit::Limit,
+        AutopilotStop::Complete { .. } | AutopilotStop::Failed => CommandExit::Success,
+        AutopilotStop::Blocked { .. } => CommandExit::Failed,
+        AutopilotStop::Limit => CommandExit::Limit,
+        AutopilotStop::NoChange => CommandExit::Partial,
+        AutopilotStop::Aborted { by: CancelBy::User | CancelBy::Agent } => CommandExit::Cancelled,
+        AutopilotStop::Aborted { by: CancelBy::Parent | CancelBy::SessionEnd } => CommandExit::Limit,
     }
 }
 
 /// A task that failed makes the answer partial; one that was stopped does not.
-pub(super) fn of_task(outcome: &Outcome) -> Exit {
+pub(super) fn task_exit(outcome: &TaskOutcome) -> CommandExit {
     match outcome {
-        Outcome::Completed | Outcome::Cancelled { .. } => Exit::Success,
-        Outcome::Failed { .. } | Outcome::TimedOut { .. } | Outcome::BudgetExhausted | Outcome::Lost => Exit::Partial,
+        TaskOutcome::Completed | TaskOutcome::Cancelled { .. } => CommandExit::Success,
+        TaskOutcome::Failed { .. }
+        | TaskOutcome::TimedOut { .. }
+        | TaskOutcome::BudgetExhausted
+        | TaskOutcome::Lost => CommandExit::Partial,
     }
 }

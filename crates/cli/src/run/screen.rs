@@ -4,23 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use protocol::api::TaskView;
-use protocol::{At, Event, Kind, ModelFault, Outcome, TaskId};
-use runtime::{Live, Session};
+use protocol::{Event, ModelFault, TaskId, TaskOutcome, TaskType, Timestamp};
+use runtime::{BusMessage, Session};
 
-use super::Signal;
+use super::RunSignal;
 use super::countdown::Countdown;
-use super::show::{Show, lines};
-use crate::failure::Failure;
+use super::event_text::{ProgressMode, event_lines};
+use crate::chat::{PromptPlacement, Prompter, PrompterInput};
+use crate::error::CliError;
 use crate::print;
-use crate::talk::{Prompter, Shown, Typed};
 
 /// A silence that is longer than this is explained.
-const LONG: Duration = Duration::from_secs(10);
+const LONG_SILENCE: Duration = Duration::from_secs(10);
 
 /// Shows a run as it goes on.
 #[derive(Debug)]
-pub(super) struct Screen<'a> {
-    show: Show,
+pub(super) struct RunScreen<'a> {
+    show: ProgressMode,
     root: TaskId,
     /// The agents below the root, by their paths from it.
     agents: BTreeMap<TaskId, String>,
@@ -29,7 +29,7 @@ pub(super) struct Screen<'a> {
     /// What each task's model failed with last, until it answers.
     failing: BTreeMap<TaskId, String>,
     /// What the root waits for and since when, until that is told.
-    silence: Option<(Silence, Instant)>,
+    silence: Option<(SilenceReason, Instant)>,
     /// Whoever can be asked at this terminal.
     prompter: Option<Prompter<'a>>,
     /// The root's next attempt, until it comes.
@@ -40,16 +40,16 @@ pub(super) struct Screen<'a> {
 
 /// What nothing is heard of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Silence {
+enum SilenceReason {
     /// The right to ask.
-    Line,
+    Queue,
     /// The first word of an answer.
     Answer,
 }
 
-impl<'a> Screen<'a> {
-    pub(super) fn new(show: Show, root: TaskId) -> Screen<'a> {
-        Screen {
+impl<'a> RunScreen<'a> {
+    pub(super) fn new(show: ProgressMode, root: TaskId) -> RunScreen<'a> {
+        RunScreen {
             show,
             root,
             agents: BTreeMap::new(),
@@ -63,47 +63,47 @@ impl<'a> Screen<'a> {
     }
 
     /// Asks somebody at this terminal, if there is somebody.
-    pub(super) fn asking(self, prompter: Option<Prompter<'a>>) -> Screen<'a> {
-        Screen { prompter, ..self }
+    pub(super) fn with_prompter(self, prompter: Option<Prompter<'a>>) -> RunScreen<'a> {
+        RunScreen { prompter, ..self }
     }
 
     /// Counts down the time to the next attempt, if this is a terminal.
-    pub(super) fn counting(self, on_terminal: bool) -> Screen<'a> {
-        Screen { on_terminal, ..self }
+    pub(super) fn with_countdown(self, on_terminal: bool) -> RunScreen<'a> {
+        RunScreen { on_terminal, ..self }
     }
 
     /// Knows the agents that an earlier process started by their names.
-    pub(super) fn knowing(mut self, tasks: &[TaskView]) -> Screen<'a> {
-        let agents = tasks.iter().filter(|task| task.kind == Kind::Agent);
+    pub(super) fn with_tasks(mut self, tasks: &[TaskView]) -> RunScreen<'a> {
+        let agents = tasks.iter().filter(|task| task.kind == TaskType::Agent);
         let from_root = |task: &TaskView| task.path.strip_prefix("/root/").unwrap_or(&task.path).to_owned();
         self.agents.extend(agents.map(|task| (task.id, from_root(task))));
         self
     }
 
     /// Shows what happened.
-    pub(super) fn live(&mut self, live: &Live) {
+    pub(super) fn handle_live(&mut self, live: &BusMessage) {
         let envelope = match live {
-            Live::Event(envelope) => envelope,
-            Live::Text { .. } => return self.silence = None,
+            BusMessage::Event(envelope) => envelope,
+            BusMessage::Text { .. } => return self.silence = None,
         };
         let event = &envelope.entry.event;
         if envelope.entry.task == self.root {
-            self.listen(event, Instant::now());
+            self.track_wait(event, Instant::now());
         }
-        let known = self.is_known(envelope.entry.task, event) || is_over(event, envelope.entry.at);
+        let known = self.is_redundant(envelope.entry.task, event) || is_expired_ask(event, envelope.entry.at);
         if let Some(prompter) = &mut self.prompter {
-            print::passed();
+            print::clear_transient();
             let whose = self.agents.get(&envelope.entry.task).map_or("", String::as_str);
-            if prompter.live(live, whose) == Shown::Here {
+            if prompter.handle_live(live, whose) == PromptPlacement::Here {
                 return;
             }
         }
         match self.show {
-            Show::Nothing => {}
-            Show::Events => print::json(&**envelope),
-            Show::Lines if known => {}
-            Show::Lines => {
-                for line in self.told(envelope.entry.task, event) {
+            ProgressMode::Nothing => {}
+            ProgressMode::Events => print::json(&**envelope),
+            ProgressMode::Lines if known => {}
+            ProgressMode::Lines => {
+                for line in self.lines_for(envelope.entry.task, event) {
                     self.note(&line);
                 }
             }
@@ -111,31 +111,35 @@ impl<'a> Screen<'a> {
     }
 
     /// What the person does next who is asked; nothing while nobody is.
-    pub(super) async fn typed(&mut self) -> Typed {
+    pub(super) async fn next_input(&mut self) -> PrompterInput {
         match &mut self.prompter {
-            Some(prompter) => prompter.next().await,
+            Some(prompter) => prompter.next_input().await,
             None => std::future::pending().await,
         }
     }
 
     /// Acts on it; gives what the whole run is asked for.
-    pub(super) async fn take(&mut self, typed: Typed, session: &Session) -> Result<Option<Signal>, Failure> {
+    pub(super) async fn handle_input(
+        &mut self,
+        typed: PrompterInput,
+        session: &Session,
+    ) -> Result<Option<RunSignal>, CliError> {
         match &mut self.prompter {
-            Some(prompter) => prompter.take(typed, session).await,
+            Some(prompter) => prompter.handle_input(typed, session).await,
             None => Ok(None),
         }
     }
 
     /// Time goes on: explains a silence that has become long, and counts down on a terminal.
     pub(super) fn tick(&mut self, now: Instant) {
-        let told = self.explain(now);
-        if let (Show::Lines, Some(line)) = (self.show, told) {
+        let told = self.explain_silence(now);
+        if let (ProgressMode::Lines, Some(line)) = (self.show, told) {
             self.note(line);
         }
-        let is_free = self.on_terminal && self.show == Show::Lines && !self.is_asking();
-        match self.count(now) {
-            Some(line) if is_free => print::passing(&line),
-            Some(_) | None => print::passed(),
+        let is_free = self.on_terminal && self.show == ProgressMode::Lines && !self.is_asking();
+        match self.countdown_line(now) {
+            Some(line) if is_free => print::show_transient(&line),
+            Some(_) | None => print::clear_transient(),
         }
     }
 
@@ -147,42 +151,43 @@ impl<'a> Screen<'a> {
     /// Tells something in passing, above whatever is asked just now.
     fn note(&mut self, line: &str) {
         match self.prompter.as_mut().map(|prompter| prompter.note(line)) {
-            Some(Shown::Here) => {}
-            Some(Shown::Elsewhere) | None => print::note(line),
+            Some(PromptPlacement::Here) => {}
+            Some(PromptPlacement::Elsewhere) | None => print::note(line),
         }
     }
 
     /// The lines of an event, with whose it is below the root.
-    fn told(&mut self, task: TaskId, event: &Event) -> Vec<String> {
+    fn lines_for(&mut self, task: TaskId, event: &Event) -> Vec<String> {
         if task == self.root {
-            return lines(event);
+            return event_lines(event);
         }
         match event {
-            Event::TaskCreated(spec) if spec.kind == Kind::Agent => {
+            Event::TaskCreated(spec) if spec.kind == TaskType::Agent => {
                 let above = spec.parent.and_then(|parent| self.agents.get(&parent));
                 let path = above.map_or_else(|| spec.name.clone(), |above| format!("{above}/{}", spec.name));
-                let line = format!("  + {} ({}): {}", print::plain(&path), spec.agent, print::plain(&spec.description));
+                let line =
+                    format!("  + {} ({}): {}", print::sanitize(&path), spec.agent, print::sanitize(&spec.description));
                 self.agents.insert(task, path);
                 vec![line]
             }
             Event::ActivationEnded { outcome, .. } => {
                 let detail = match outcome {
-                    Outcome::Failed { message, .. } => format!(": {}", print::reason(message, 100)),
+                    TaskOutcome::Failed { message, .. } => format!(": {}", print::reason(message, 100)),
                     _other => String::new(),
                 };
-                let named = self.agents.get(&task).map(|path| format!("  • {path} {}{detail}", outcome.word()));
-                named.map(|line| print::plain(&line)).into_iter().collect()
+                let named = self.agents.get(&task).map(|path| format!("  • {path} {}{detail}", outcome.as_str()));
+                named.map(|line| print::sanitize(&line)).into_iter().collect()
             }
             other => {
-                let Some(path) = self.agents.get(&task) else { return lines(other) };
-                let path = print::plain(path);
-                lines(other).into_iter().map(|line| format!("  {path}: {}", line.trim_start())).collect()
+                let Some(path) = self.agents.get(&task) else { return event_lines(other) };
+                let path = print::sanitize(path);
+                event_lines(other).into_iter().map(|line| format!("  {path}: {}", line.trim_start())).collect()
             }
         }
     }
 
     /// Whether an event says only what was said before.
-    fn is_known(&mut self, task: TaskId, event: &Event) -> bool {
+    fn is_redundant(&mut self, task: TaskId, event: &Event) -> bool {
         match event {
             // What ends the run is told when it has ended.
             Event::TurnFailed { fault: ModelFault::Auth | ModelFault::Terminal, .. } => task == self.root,
@@ -200,16 +205,16 @@ impl<'a> Screen<'a> {
     }
 
     /// Takes in what the root waits for from now on.
-    fn listen(&mut self, event: &Event, now: Instant) {
+    fn track_wait(&mut self, event: &Event, now: Instant) {
         self.countdown = match event {
             Event::TurnFailed { retry: Some(retry), .. } => Some(Countdown::new(*retry, now)),
             _other => None,
         };
         self.silence = match event {
             Event::ActivationStarted { .. } | Event::TurnFailed { .. } | Event::CallAnswered { .. } => {
-                Some((Silence::Line, now))
+                Some((SilenceReason::Queue, now))
             }
-            Event::TurnBegun { .. } => Some((Silence::Answer, now)),
+            Event::TurnBegun { .. } => Some((SilenceReason::Answer, now)),
             Event::TurnAnswered { .. }
             | Event::CallStarted { .. }
             | Event::TaskParked { .. }
@@ -219,25 +224,25 @@ impl<'a> Screen<'a> {
     }
 
     /// What a person at a terminal sees of the time until the next attempt.
-    fn count(&mut self, now: Instant) -> Option<String> {
+    fn countdown_line(&mut self, now: Instant) -> Option<String> {
         self.countdown = self.countdown.filter(|countdown| !countdown.is_over(now));
-        self.countdown.map(|countdown| format!("  … {}; Ctrl-C stops", countdown.words(now)))
+        self.countdown.map(|countdown| format!("  … {}; Ctrl-C stops", countdown.describe(now)))
     }
 
     /// What a silence is about, once it is long.
-    fn explain(&mut self, now: Instant) -> Option<&'static str> {
-        let (silence, _) = self.silence.take_if(|(_, since)| now.duration_since(*since) >= LONG)?;
+    fn explain_silence(&mut self, now: Instant) -> Option<&'static str> {
+        let (silence, _) = self.silence.take_if(|(_, since)| now.duration_since(*since) >= LONG_SILENCE)?;
         Some(match silence {
-            Silence::Line => "  … queued: the provider asked to slow down or is overloaded; Ctrl-C stops",
-            Silence::Answer => "  … waiting for the model to answer",
+            SilenceReason::Queue => "  … queued: the provider asked to slow down or is overloaded; Ctrl-C stops",
+            SilenceReason::Answer => "  … waiting for the model to answer",
         })
     }
 }
 
 /// Whether an event asks what nobody can decide any more: nobody is waited for.
-fn is_over(event: &Event, at: At) -> bool {
+fn is_expired_ask(event: &Event, at: Timestamp) -> bool {
     match event {
-        Event::Asked(ask) => ask.until_at.is_some_and(|until| until <= at),
+        Event::AskOpened(ask) => ask.until_at.is_some_and(|until| until <= at),
         _other => false,
     }
 }
@@ -256,7 +261,7 @@ mod tests {
     #[test]
     fn a_failure_that_repeats_is_told_once_and_again_after_an_answer() {
         let root = TaskId::new(uuid::Uuid::nil());
-        let mut screen = Screen::new(Show::Lines, root);
+        let mut screen = RunScreen::new(ProgressMode::Lines, root);
         let failed = |fault| Event::TurnFailed {
             turn: Turn(1),
             fault,
@@ -265,7 +270,7 @@ mod tests {
             retry: None,
         };
         let fault = failed(ModelFault::Transient);
-        assert_eq!([&fault, &fault].map(|event| screen.is_known(root, event)), [false, true]);
+        assert_eq!([&fault, &fault].map(|event| screen.is_redundant(root, event)), [false, true]);
         let answered = Event::TurnAnswered {
             turn: Turn(1),
             content: Vec::new(),
@@ -274,46 +279,46 @@ mod tests {
             cost: protocol::Cost::ZERO,
             model: String::new(),
         };
-        assert!(!screen.is_known(root, &answered));
-        assert!(!screen.is_known(root, &fault));
-        assert!(screen.is_known(root, &failed(ModelFault::Auth)));
+        assert!(!screen.is_redundant(root, &answered));
+        assert!(!screen.is_redundant(root, &fault));
+        assert!(screen.is_redundant(root, &failed(ModelFault::Auth)));
     }
 
     #[test]
     fn a_long_silence_is_explained_once() {
-        let mut screen = Screen::new(Show::Lines, TaskId::new(uuid::Uuid::nil()));
+        let mut screen = RunScreen::new(ProgressMode::Lines, TaskId::new(uuid::Uuid::nil()));
         let now = Instant::now();
-        assert_eq!(screen.explain(now + LONG), None);
-        screen.listen(&failed(), now);
-        assert_eq!(screen.explain(now + LONG / 2), None);
-        assert!(screen.explain(now + LONG).is_some_and(|line| line.contains("queued")));
-        assert_eq!(screen.explain(now + LONG * 2), None);
+        assert_eq!(screen.explain_silence(now + LONG_SILENCE), None);
+        screen.track_wait(&failed(), now);
+        assert_eq!(screen.explain_silence(now + LONG_SILENCE / 2), None);
+        assert!(screen.explain_silence(now + LONG_SILENCE).is_some_and(|line| line.contains("queued")));
+        assert_eq!(screen.explain_silence(now + LONG_SILENCE * 2), None);
     }
 
     /// B4.
     #[test]
     fn the_time_to_the_next_attempt_is_counted_down_until_something_happens() {
-        let mut screen = Screen::new(Show::Lines, TaskId::new(uuid::Uuid::nil()));
+        let mut screen = RunScreen::new(ProgressMode::Lines, TaskId::new(uuid::Uuid::nil()));
         let now = Instant::now();
-        let retry = Some(protocol::Retry { attempt: 2, of: 5, in_millis: 4_000 });
+        let retry = Some(protocol::RetryPlan { attempt: 2, of: 5, in_millis: 4_000 });
         let Event::TurnFailed { turn, fault, message, cost, .. } = failed() else { panic!("it failed") };
         let failed = Event::TurnFailed { turn, fault, message, cost, retry };
-        screen.listen(&failed, now);
+        screen.track_wait(&failed, now);
         let line = |seconds: u64| Some(format!("  … attempt 2 of 5, next in {seconds} s; Ctrl-C stops"));
         let after = |seconds| now + Duration::from_secs(seconds);
-        assert_eq!([0, 1, 3].map(|seconds| screen.count(after(seconds))), [line(4), line(3), line(1)]);
-        assert_eq!([4, 0].map(|seconds| screen.count(after(seconds))), [None, None]);
-        screen.listen(&failed, now);
-        screen.listen(&Event::CallStarted { call: CallId("1".into()) }, now);
-        assert_eq!(screen.count(now), None);
+        assert_eq!([0, 1, 3].map(|seconds| screen.countdown_line(after(seconds))), [line(4), line(3), line(1)]);
+        assert_eq!([4, 0].map(|seconds| screen.countdown_line(after(seconds))), [None, None]);
+        screen.track_wait(&failed, now);
+        screen.track_wait(&Event::CallStarted { call: CallId("1".into()) }, now);
+        assert_eq!(screen.countdown_line(now), None);
     }
 
     #[test]
     fn a_call_that_runs_is_no_silence() {
-        let mut screen = Screen::new(Show::Lines, TaskId::new(uuid::Uuid::nil()));
+        let mut screen = RunScreen::new(ProgressMode::Lines, TaskId::new(uuid::Uuid::nil()));
         let now = Instant::now();
-        screen.listen(&failed(), now);
-        screen.listen(&Event::CallStarted { call: CallId("1".into()) }, now);
-        assert_eq!(screen.explain(now + LONG), None);
+        screen.track_wait(&failed(), now);
+        screen.track_wait(&Event::CallStarted { call: CallId("1".into()) }, now);
+        assert_eq!(screen.explain_silence(now + LONG_SILENCE), None);
     }
 }

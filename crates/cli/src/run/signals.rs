@@ -2,11 +2,11 @@
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// What was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub(crate) enum RunSignal {
     /// Stop what you are doing.
     Interrupt,
     /// Come to an end.
@@ -15,28 +15,28 @@ pub(crate) enum Signal {
 
 /// Listens for signals.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub(crate) struct SignalListener {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     hang_up: tokio::signal::unix::Signal,
 }
 
-impl Signals {
-    pub(crate) fn listen() -> Result<Signals, Failure> {
+impl SignalListener {
+    pub(crate) fn listen() -> Result<SignalListener, CliError> {
         let listen =
-            |kind| signal(kind).map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")));
-        Ok(Signals {
+            |kind| signal(kind).map_err(|error| CliError::failed(format!("cannot listen for signals: {error}")));
+        Ok(SignalListener {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hang_up: listen(SignalKind::hangup())?,
         })
     }
 
-    pub(crate) async fn next(&mut self) -> Signal {
+    pub(crate) async fn next(&mut self) -> RunSignal {
         tokio::select! {
-            Some(()) = self.interrupt.recv() => Signal::Interrupt,
-            Some(()) = self.terminate.recv() => Signal::End,
-            Some(()) = self.hang_up.recv() => Signal::End,
+            Some(()) = self.interrupt.recv() => RunSignal::Interrupt,
+            Some(()) = self.terminate.recv() => RunSignal::End,
+            Some(()) = self.hang_up.recv() => RunSignal::End,
             else => std::future::pending().await,
         }
     }

@@ -3,38 +3,38 @@
 use std::path::Path;
 
 use protocol::api::SendParams;
-use runtime::slash::{Looked, Outcome, Prompt, Registry};
-use runtime::{Session, Start};
+use runtime::slash::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry};
+use runtime::{Session, SessionStart};
 use serde_json::json;
 
-use crate::args::{Format, RunArgs};
-use crate::failure::Failure;
+use crate::args::{OutputFormat, RunArgs};
+use crate::error::CliError;
 use crate::setup::Setup;
 use crate::{print, sessions, setup};
 
 /// What becomes of a prompt.
 #[derive(Debug)]
-pub(super) enum Given {
+pub(super) enum SlashPromptOutcome {
     /// It is for the model.
     Message(Box<SendParams>),
     /// It is done, and what it began goes on.
-    Work,
+    WorkStarted,
     /// It is done, and nothing is left to do.
-    Over(Trace),
+    Finished(SlashEffect),
 }
 
 /// Whether what a command did is worth a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trace {
+pub(super) enum SlashEffect {
     /// It changed the session.
-    Kept,
+    ChangedSession,
     /// It only told something; a session that was begun for it goes with it.
-    None,
+    TextOnly,
 }
 
 /// What there is to know of a prompt before a model is chosen and anything is begun for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Foreseen {
+pub(super) enum PromptPreview {
     /// It takes a session.
     Session,
     /// It only asks for this.
@@ -42,66 +42,84 @@ pub(super) enum Foreseen {
 }
 
 /// Looks at a prompt; fails when it is a command that cannot be run here.
-pub(super) fn foresee(setup: &Setup, args: &RunArgs, folder: Option<&Path>, text: &str) -> Result<Foreseen, Failure> {
+pub(super) fn preview_prompt(
+    setup: &Setup,
+    args: &RunArgs,
+    folder: Option<&Path>,
+    text: &str,
+) -> Result<PromptPreview, CliError> {
     if !text.starts_with('/') {
-        return Ok(Foreseen::Session);
+        return Ok(PromptPreview::Session);
     }
     let cwd = setup::folder(folder)?;
-    let registry = Registry::of(&setup.staffing(&args.permit, &args.definitions, args.file()?, &cwd)?.catalog);
-    match registry.look(text) {
-        Looked::NotACommand => Ok(Foreseen::Session),
-        Looked::Known(found) if found.name() == "help" => Ok(Foreseen::Text(registry.help())),
-        Looked::Known(found) if found.screen().is_some() => {
-            Err(Failure::usage(format!("/{} is for a dialogue at a terminal", found.name()))
-                .hint("`bosun` without -p begins one; --model and --resume say the same for a run"))
+    let registry = SlashRegistry::of(
+        &setup.folder_agents(&args.permissions, &args.definitions, args.flag_settings()?, &cwd)?.catalog,
+    );
+    match registry.parse(text) {
+        SlashLookup::NotACommand => Ok(PromptPreview::Session),
+        SlashLookup::Command(found) if found.name() == "help" => Ok(PromptPreview::Text(registry.help())),
+        SlashLookup::Command(found) if found.terminal_command().is_some() => {
+            Err(CliError::usage(format!("/{} is for a dialogue at a terminal", found.name()))
+                .with_hint("`bosun` without -p begins one; --model and --resume say the same for a run"))
         }
-        Looked::Known(_) => Ok(Foreseen::Session),
-        Looked::Not(outcome) => Err(failure(&outcome)),
+        SlashLookup::Command(_) => Ok(PromptPreview::Session),
+        SlashLookup::Unavailable(outcome) => Err(failure(&outcome)),
     }
 }
 
 /// Does what a prompt asks for if it is a command.
-pub(super) async fn give(session: &Session, message: SendParams, format: Format) -> Result<Given, Failure> {
+pub(super) async fn dispatch_slash(
+    session: &Session,
+    message: SendParams,
+    format: OutputFormat,
+) -> Result<SlashPromptOutcome, CliError> {
     match session.dispatch(&message.text).await {
-        Outcome::NotACommand => Ok(Given::Message(Box::new(message))),
-        Outcome::Prompt(Prompt { text, display, .. }) => {
-            Ok(Given::Message(Box::new(SendParams { text, display: Some(display), ..message })))
+        SlashOutcome::NotACommand => Ok(SlashPromptOutcome::Message(Box::new(message))),
+        SlashOutcome::Prompt(SlashPrompt { text, display, .. }) => {
+            Ok(SlashPromptOutcome::Message(Box::new(SendParams { text, display: Some(display), ..message })))
         }
-        Outcome::Told(text) => {
-            tell(&text, format);
-            Ok(Given::Over(Trace::None))
+        SlashOutcome::Text(text) => {
+            print_text(&text, format);
+            Ok(SlashPromptOutcome::Finished(SlashEffect::TextOnly))
         }
-        Outcome::Done { message, mode } if session.status().borrow().quiet => {
-            tell(&message, format);
-            Ok(Given::Over(if mode.is_some() { Trace::Kept } else { Trace::None }))
+        SlashOutcome::Done { message, mode } if session.status().borrow().quiet => {
+            print_text(&message, format);
+            Ok(SlashPromptOutcome::Finished(if mode.is_some() {
+                SlashEffect::ChangedSession
+            } else {
+                SlashEffect::TextOnly
+            }))
         }
-        Outcome::Done { message, .. } => {
-            print::note(print::plain(&message));
-            Ok(Given::Work)
+        SlashOutcome::Done { message, .. } => {
+            print::note(print::sanitize(&message));
+            Ok(SlashPromptOutcome::WorkStarted)
         }
-        outcome @ (Outcome::Screen(..) | Outcome::Refused(_) | Outcome::Unknown { .. }) => Err(failure(&outcome)),
+        outcome @ (SlashOutcome::Terminal(..) | SlashOutcome::Refused(_) | SlashOutcome::Unknown { .. }) => {
+            Err(failure(&outcome))
+        }
     }
 }
 
 /// Leaves a session in which nothing was said. One that was begun for a command that only told something is removed:
 /// `--continue` would find it.
-pub(super) async fn leave(session: Session, start: Start, trace: Trace) -> Result<(), Failure> {
+pub(super) async fn leave_session(session: Session, start: SessionStart, trace: SlashEffect) -> Result<(), CliError> {
     let (home, id) = (session.home().clone(), session.id());
     session.leave().await?;
     match (start, trace) {
-        (Start::New | Start::Fork(_), Trace::None) => Ok(sessions::remove(&home, id)?),
-        (Start::New | Start::Fork(_) | Start::Resume(_), Trace::Kept) | (Start::Resume(_), Trace::None) => Ok(()),
+        (SessionStart::New | SessionStart::Fork(_), SlashEffect::TextOnly) => Ok(sessions::remove(&home, id)?),
+        (SessionStart::New | SessionStart::Fork(_) | SessionStart::Resume(_), SlashEffect::ChangedSession)
+        | (SessionStart::Resume(_), SlashEffect::TextOnly) => Ok(()),
     }
 }
 
-fn failure(outcome: &Outcome) -> Failure {
+fn failure(outcome: &SlashOutcome) -> CliError {
     let words = outcome.complaint().unwrap_or_else(|| "that is for a dialogue at a terminal".into());
-    Failure::usage(words).hint("`bosun -p /help` lists every command; begin with a blank to say it to the model")
+    CliError::usage(words).with_hint("`bosun -p /help` lists every command; begin with a blank to say it to the model")
 }
 
-pub(super) fn tell(text: &str, format: Format) {
+pub(super) fn print_text(text: &str, format: OutputFormat) {
     match format {
-        Format::Text => print::answer(print::plain(text)),
-        Format::Json | Format::Jsonl => print::json(&json!({ "type": "command", "text": text })),
+        OutputFormat::Text => print::output(print::sanitize(text)),
+        OutputFormat::Json | OutputFormat::Jsonl => print::json(&json!({ "type": "command", "text": text })),
     }
 }

@@ -4,31 +4,31 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::api::TaskView;
-use protocol::{AnswerStatus, Envelope, Outcome, TaskId, TaskState};
+use protocol::{Envelope, TaskId, TaskOutcome, TaskState, ToolResultStatus};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::history::{History, Past};
+use super::logged_session::{LoggedSession, LoggedTask};
 use super::workload::Workload;
 
 /// Everything that a run left.
 #[derive(Debug)]
-pub(super) struct Remains {
+pub(super) struct RunArtifacts {
     pub(super) log: Vec<Envelope>,
     pub(super) tasks: Vec<TaskView>,
     /// The state of the log and the recording at each death.
-    pub(super) deaths: Vec<Death>,
+    pub(super) deaths: Vec<OwnerDeath>,
     pub(super) witness: String,
     pub(super) recording: String,
     /// What hooks were told, a line each.
-    pub(super) told: String,
+    pub(super) hook_lines: String,
     /// How many processes were left.
     pub(super) strays: usize,
 }
 
 /// What was there when an owner died.
 #[derive(Debug)]
-pub(super) struct Death {
+pub(super) struct OwnerDeath {
     pub(super) log: Vec<Envelope>,
     /// The length of the recording's whole lines.
     pub(super) recorded: usize,
@@ -37,15 +37,15 @@ pub(super) struct Death {
 /// One thing that is not as it must be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Fault {
-    pub(super) kind: FaultKind,
+pub(super) struct AuditFault {
+    pub(super) kind: AuditFaultKind,
     pub(super) words: String,
 }
 
 /// In which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum FaultKind {
+pub(super) enum AuditFaultKind {
     /// An agent did not do its work to the end.
     Lost,
     /// A result, message or answer came twice, or never.
@@ -63,30 +63,30 @@ pub(super) enum FaultKind {
 }
 
 /// Everything that is not as it must be.
-pub(super) fn audit(workload: Workload, remains: &Remains) -> Vec<Fault> {
-    let history = History::read(&remains.log);
-    let mut audit = Audit { workload, remains, history, faults: Vec::new() };
-    audit.log();
-    audit.agents();
-    audit.mail();
-    audit.calls();
-    audit.turns();
-    audit.activations();
-    audit.told();
-    audit.processes();
+pub(super) fn audit_run(workload: Workload, remains: &RunArtifacts) -> Vec<AuditFault> {
+    let history = LoggedSession::read(&remains.log);
+    let mut audit = RunAudit { workload, artifacts: remains, history, faults: Vec::new() };
+    audit.check_log();
+    audit.check_agents();
+    audit.check_mail();
+    audit.check_calls();
+    audit.check_turns();
+    audit.check_activations();
+    audit.check_hooks();
+    audit.check_processes();
     audit.faults
 }
 
 /// The activations that hooks were told of, by agent and number.
 #[derive(Debug, Default)]
-struct Told {
+struct HookedActivations {
     starts: BTreeSet<(String, u64)>,
     stops: BTreeSet<(String, u64)>,
 }
 
-impl Told {
-    fn read(lines: &str) -> Told {
-        let mut told = Told::default();
+impl HookedActivations {
+    fn read(lines: &str) -> HookedActivations {
+        let mut told = HookedActivations::default();
         for line in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             let ids = &line["bosun"];
             let (Some(agent), Some(activation)) = (ids["agent"].as_str(), ids["activation"].as_u64()) else { continue };
@@ -101,59 +101,59 @@ impl Told {
     }
 }
 
-struct Audit<'a> {
+struct RunAudit<'a> {
     workload: Workload,
-    remains: &'a Remains,
-    history: History,
-    faults: Vec<Fault>,
+    artifacts: &'a RunArtifacts,
+    history: LoggedSession,
+    faults: Vec<AuditFault>,
 }
 
-impl Audit<'_> {
-    fn find(&mut self, kind: FaultKind, words: String) {
-        self.faults.push(Fault { kind, words });
+impl RunAudit<'_> {
+    fn add_fault(&mut self, kind: AuditFaultKind, words: String) {
+        self.faults.push(AuditFault { kind, words });
     }
 
     /// What was durable at a death is still there, and nothing is missing in between.
-    fn log(&mut self) {
-        let log = &self.remains.log;
+    fn check_log(&mut self) {
+        let log = &self.artifacts.log;
         if !log.iter().map(|envelope| envelope.seq).eq(1..=log.len() as u64) {
-            self.find(FaultKind::Untrue, "the log has gaps".into());
+            self.add_fault(AuditFaultKind::Untrue, "the log has gaps".into());
         }
-        for (n, death) in self.remains.deaths.iter().enumerate() {
+        for (n, death) in self.artifacts.deaths.iter().enumerate() {
             if !log.starts_with(&death.log) {
-                self.find(FaultKind::Untrue, format!("what was durable at death {} is not kept", n + 1));
+                self.add_fault(AuditFaultKind::Untrue, format!("what was durable at death {} is not kept", n + 1));
             }
         }
     }
 
     /// Every agent has done its work and rests.
-    fn agents(&mut self) {
+    fn check_agents(&mut self) {
         let expected: Vec<_> = self.workload.expected().chain([("/root".into(), Workload::ANSWER.into())]).collect();
         for (path, words) in expected {
-            let Some((id, past)) = self.history.at(&path) else {
-                self.find(FaultKind::Lost, format!("{path} was never started"));
+            let Some((id, past)) = self.history.task_at(&path) else {
+                self.add_fault(AuditFaultKind::Lost, format!("{path} was never started"));
                 continue;
             };
-            let ended = matches!(past.last_ending(), Some((Outcome::Completed, text)) if *text == words);
+            let ended = matches!(past.last_ending(), Some((TaskOutcome::Completed, text)) if *text == words);
             let ending = past.last_ending().cloned();
-            let state = self.remains.tasks.iter().find(|view| view.id == id).map(|view| view.state.clone());
+            let state = self.artifacts.tasks.iter().find(|view| view.id == id).map(|view| view.state.clone());
             if !ended || state != Some(TaskState::Idle) {
-                self.find(FaultKind::Lost, format!("{path} is {state:?} and ended with {ending:?}"));
+                self.add_fault(AuditFaultKind::Lost, format!("{path} is {state:?} and ended with {ending:?}"));
             }
         }
-        for view in &self.remains.tasks {
+        for view in &self.artifacts.tasks {
             match view.state {
                 TaskState::Idle | TaskState::Finished { .. } => {}
                 TaskState::Queued | TaskState::Running | TaskState::Parked { .. } | TaskState::Interrupted => {
                     let words = format!("{} is {:?} though nobody runs it", view.path, view.state);
-                    self.faults.push(Fault { kind: FaultKind::Untrue, words });
+                    self.faults.push(AuditFault { kind: AuditFaultKind::Untrue, words });
                 }
             }
         }
     }
 
     /// All mail is read once or expired; every result of the root's background agents is mail once, no other is.
-    fn mail(&mut self) {
+    fn check_mail(&mut self) {
         let mut results: BTreeMap<_, u32> = BTreeMap::new();
         let mut faults = Vec::new();
         for (mail, post) in &self.history.mail {
@@ -179,20 +179,20 @@ impl Audit<'_> {
                 }
             }
         }
-        faults.into_iter().for_each(|words| self.find(FaultKind::Delivery, words));
+        faults.into_iter().for_each(|words| self.add_fault(AuditFaultKind::Delivery, words));
     }
 
     /// Every call has one answer; one that was done left its line once, any other at most once.
-    fn calls(&mut self) {
+    fn check_calls(&mut self) {
         let mut lines: BTreeMap<&str, u32> = BTreeMap::new();
-        self.remains.witness.lines().for_each(|line| *lines.entry(line).or_default() += 1);
+        self.artifacts.witness.lines().for_each(|line| *lines.entry(line).or_default() += 1);
         let witnessed = self.workload.calls();
         let mut faults = Vec::new();
         for past in self.history.tasks.values() {
             for ((turn, call), answers) in &past.calls {
                 let [answer] = answers[..] else {
                     let words = format!("{call} of turn {turn} of {} was answered {} times", past.path, answers.len());
-                    faults.push((FaultKind::Delivery, words));
+                    faults.push((AuditFaultKind::Delivery, words));
                     continue;
                 };
                 if !witnessed.contains(&(past.path.clone(), call.clone())) {
@@ -200,29 +200,30 @@ impl Audit<'_> {
                 }
                 let times = lines.get(format!("{} {call}", past.path).as_str()).copied().unwrap_or(0);
                 let said = match answer {
-                    AnswerStatus::Done => times == 1,
-                    AnswerStatus::Interrupted => times <= 1,
-                    AnswerStatus::Refused | AnswerStatus::Denied | AnswerStatus::Broken | AnswerStatus::Cancelled => {
-                        false
-                    }
+                    ToolResultStatus::Done => times == 1,
+                    ToolResultStatus::Interrupted => times <= 1,
+                    ToolResultStatus::Refused
+                    | ToolResultStatus::Denied
+                    | ToolResultStatus::Broken
+                    | ToolResultStatus::Cancelled => false,
                 };
                 if !said {
-                    let kind = if times > 1 { FaultKind::RepeatedCall } else { FaultKind::Untrue };
+                    let kind = if times > 1 { AuditFaultKind::RepeatedCall } else { AuditFaultKind::Untrue };
                     faults.push((kind, format!("{call} of {} is {answer:?} and ran {times} times", past.path)));
                 }
             }
         }
-        faults.into_iter().for_each(|(kind, words)| self.find(kind, words));
+        faults.into_iter().for_each(|(kind, words)| self.add_fault(kind, words));
     }
 
     /// After a death, no model is asked for a turn whose answer was durable.
-    fn turns(&mut self) {
+    fn check_turns(&mut self) {
         let mut faults = Vec::new();
-        for (n, death) in self.remains.deaths.iter().enumerate() {
-            let before = History::read(&death.log);
+        for (n, death) in self.artifacts.deaths.iter().enumerate() {
+            let before = LoggedSession::read(&death.log);
             let durable: BTreeMap<&str, u32> =
-                before.tasks.values().map(|Past { path, answers, .. }| (path.as_str(), *answers)).collect();
-            let later = self.remains.recording.get(death.recorded..).unwrap_or_default();
+                before.tasks.values().map(|LoggedTask { path, answers, .. }| (path.as_str(), *answers)).collect();
+            let later = self.artifacts.recording.get(death.recorded..).unwrap_or_default();
             for line in later.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
                 let (Some(path), Some(turn)) = (line["path"].as_str(), line["turn"].as_u64()) else { continue };
                 if durable.get(path).is_some_and(|answers| turn <= u64::from(*answers)) {
@@ -230,39 +231,40 @@ impl Audit<'_> {
                 }
             }
         }
-        faults.into_iter().for_each(|words| self.find(FaultKind::RepeatedTurn, words));
+        faults.into_iter().for_each(|words| self.add_fault(AuditFaultKind::RepeatedTurn, words));
     }
 
     /// Every activation ended once; hooks were told of the start and the stop of each agent's, once in the log.
-    fn activations(&mut self) {
+    fn check_activations(&mut self) {
         let mut faults = Vec::new();
         for past in self.history.tasks.values() {
             for (activation, stay) in &past.activations {
                 let name = format!("{activation:?} of {}", past.path);
                 if stay.endings.len() != 1 {
-                    faults.push((FaultKind::Untrue, format!("{name} ended {} times", stay.endings.len())));
+                    faults.push((AuditFaultKind::Untrue, format!("{name} ended {} times", stay.endings.len())));
                 }
                 // Whoever is stopped before its start was told has nothing to be told of.
-                let stopped = past.path == Workload::DOOMED && stay.greeted == 0;
+                let stopped = past.path == Workload::DOOMED && stay.start_hook_runs == 0;
                 let wanted = u32::from(past.depth > 0 && !stopped);
-                if (stay.greeted, stay.parted) != (wanted, wanted) {
-                    let words = format!("{name} was greeted {} and parted {} times", stay.greeted, stay.parted);
-                    faults.push((FaultKind::Unpaired, words));
+                if (stay.start_hook_runs, stay.stop_hook_runs) != (wanted, wanted) {
+                    let words =
+                        format!("{name} was greeted {} and parted {} times", stay.start_hook_runs, stay.stop_hook_runs);
+                    faults.push((AuditFaultKind::Unpaired, words));
                 }
             }
         }
-        faults.into_iter().for_each(|(kind, words)| self.find(kind, words));
+        faults.into_iter().for_each(|(kind, words)| self.add_fault(kind, words));
     }
 
     /// Whatever hooks were told began, they were told ended, and it is what the log says.
-    fn told(&mut self) {
-        let told = Told::read(&self.remains.told);
-        let of = |(id, past): (&TaskId, &Past)| {
-            let parted = past.activations.iter().filter(|(_, stay)| stay.parted > 0);
+    fn check_hooks(&mut self) {
+        let told = HookedActivations::read(&self.artifacts.hook_lines);
+        let of = |(id, past): (&TaskId, &LoggedTask)| {
+            let parted = past.activations.iter().filter(|(_, stay)| stay.stop_hook_runs > 0);
             parted.map(|(activation, _)| (id.to_string(), u64::from(activation.0))).collect::<Vec<_>>()
         };
         let logged: BTreeSet<_> = self.history.tasks.iter().flat_map(of).collect();
-        let doomed = self.history.at(Workload::DOOMED).map(|(id, _)| id.to_string());
+        let doomed = self.history.task_at(Workload::DOOMED).map(|(id, _)| id.to_string());
         let differs = |(id, activation): &(String, u64)| {
             let path = self.history.tasks.iter().find(|(task, _)| task.to_string() == *id);
             let path = path.map_or("an agent that is not in the log", |(_, past)| &past.path);
@@ -272,12 +274,12 @@ impl Audit<'_> {
         let mut faults: Vec<String> = unstopped.map(|one| format!("no stop was told of {}", differs(one))).collect();
         faults.extend(told.stops.difference(&told.starts).map(|one| format!("no start was told of {}", differs(one))));
         faults.extend(logged.difference(&told.stops).map(|one| format!("hooks never heard of {}", differs(one))));
-        faults.into_iter().for_each(|words| self.find(FaultKind::Unpaired, words));
+        faults.into_iter().for_each(|words| self.add_fault(AuditFaultKind::Unpaired, words));
     }
 
-    fn processes(&mut self) {
-        if self.remains.strays > 0 {
-            self.find(FaultKind::Stray, format!("{} processes live on", self.remains.strays));
+    fn check_processes(&mut self) {
+        if self.artifacts.strays > 0 {
+            self.add_fault(AuditFaultKind::Stray, format!("{} processes live on", self.artifacts.strays));
         }
     }
 }

@@ -4,11 +4,11 @@
 //! sent anywhere.
 
 mod audit;
-mod dice;
-mod history;
-mod plan;
+mod kill_plan;
+mod logged_session;
 mod report;
-mod victim;
+mod rng;
+mod sandbox;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -23,40 +23,40 @@ use protocol::Envelope;
 use serde_json::json;
 
 use crate::args::SelftestArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
-use audit::{Fault, FaultKind, audit};
-use plan::Plan;
-use report::{RunReport, Total};
-use victim::Victim;
+use audit::{AuditFault, AuditFaultKind, audit_run};
+use kill_plan::KillPlan;
+use report::{SelftestRunReport, SelftestTotals};
+use sandbox::SelftestSandbox;
 use workload::Workload;
 
 /// Runs the tests and tells what came of them.
-pub(crate) fn perform(args: &SelftestArgs) -> Result<Exit, Failure> {
+pub(crate) fn perform(args: &SelftestArgs) -> Result<CommandExit, CliError> {
     let began = Instant::now();
     host::sibling::stand_aside()?;
-    let bench = Bench { env: Env::read(), workload: Workload::of(args.agents) };
+    let bench = SelftestRunner { env: Env::read(), workload: Workload::of(args.agents) };
     let seed = args.seed.unwrap_or_else(|| SystemClock.now().0 % 1_000_000);
     let mut runs = Vec::new();
     let plans = if args.events {
-        let (quiet, log) = bench.run(&Plan::quiet(seed))?;
-        quiet.tell();
+        let (quiet, log) = bench.run(&KillPlan::without_kills(seed))?;
+        quiet.print();
         runs.push(quiet);
-        Plan::of_kinds(seed, &kinds(&log))
+        KillPlan::of_kinds(seed, &count_event_kinds(&log))
     } else {
-        (0..u64::from(args.runs)).map(|n| Plan::random(seed + n, bench.workload.agents())).collect()
+        (0..u64::from(args.runs)).map(|n| KillPlan::random(seed + n, bench.workload.agents())).collect()
     };
     runs.extend(bench.run_all(&plans, args.jobs)?);
-    let total = Total::of(&runs, began.elapsed().as_secs_f64());
+    let total = SelftestTotals::of(&runs, began.elapsed().as_secs_f64());
     let faulty: Vec<u64> = runs.iter().filter(|run| !run.faults.is_empty()).map(|run| run.seed).collect();
     if args.json {
         print::json(&json!({ "ok": faulty.is_empty(), "total": total, "runs": runs }));
     } else {
-        total.table();
-        print::answer(verdict(&faulty, args));
+        total.print_table();
+        print::output(verdict(&faulty, args));
     }
-    Ok(if faulty.is_empty() { Exit::Success } else { Exit::Failed })
+    Ok(if faulty.is_empty() { CommandExit::Success } else { CommandExit::Failed })
 }
 
 fn verdict(faulty: &[u64], args: &SelftestArgs) -> String {
@@ -70,7 +70,7 @@ fn verdict(faulty: &[u64], args: &SelftestArgs) -> String {
 }
 
 /// How often a log has each kind of event.
-fn kinds(log: &[Envelope]) -> BTreeMap<String, u64> {
+fn count_event_kinds(log: &[Envelope]) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     for event in log.iter().filter_map(|envelope| serde_json::to_value(&envelope.entry.event).ok()) {
         *kinds.entry(event["type"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
@@ -79,20 +79,20 @@ fn kinds(log: &[Envelope]) -> BTreeMap<String, u64> {
 }
 
 /// What every run has in common.
-struct Bench {
+struct SelftestRunner {
     env: Env,
     workload: Workload,
 }
 
-impl Bench {
+impl SelftestRunner {
     /// Runs the plans, so many at once; the reports are in the plans' order.
-    fn run_all(&self, plans: &[Plan], jobs: u32) -> Result<Vec<RunReport>, Failure> {
+    fn run_all(&self, plans: &[KillPlan], jobs: u32) -> Result<Vec<SelftestRunReport>, CliError> {
         let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         let work = || {
             loop {
                 let n = next.fetch_add(1, Ordering::Relaxed);
                 let Some(plan) = plans.get(n) else { return };
-                let run = self.run(plan).map(|(run, _log)| run).inspect(RunReport::tell);
+                let run = self.run(plan).map(|(run, _log)| run).inspect(SelftestRunReport::print);
                 done.lock().unwrap_or_else(PoisonError::into_inner).insert(n, run);
             }
         };
@@ -101,22 +101,22 @@ impl Bench {
     }
 
     /// One run, with its log.
-    fn run(&self, plan: &Plan) -> Result<(RunReport, Vec<Envelope>), Failure> {
+    fn run(&self, plan: &KillPlan) -> Result<(SelftestRunReport, Vec<Envelope>), CliError> {
         let began = Instant::now();
-        let victim = Victim::new(&self.env, self.workload)?;
-        let played = victim.play(plan)?;
-        let mut faults = audit(self.workload, &played.remains);
-        faults.extend(played.complaint.map(|words| Fault { kind: FaultKind::Untrue, words }));
-        let run = RunReport {
+        let victim = SelftestSandbox::new(&self.env, self.workload)?;
+        let played = victim.run_plan(plan)?;
+        let mut faults = audit_run(self.workload, &played.artifacts);
+        faults.extend(played.failure.map(|words| AuditFault { kind: AuditFaultKind::Untrue, words }));
+        let run = SelftestRunReport {
             seed: plan.seed,
             kills: plan.kills.iter().map(ToString::to_string).collect(),
-            killed: played.remains.deaths.len(),
+            killed: played.artifacts.deaths.len(),
             agents: self.workload.agents(),
-            events: played.remains.log.len(),
+            events: played.artifacts.log.len(),
             seconds: began.elapsed().as_secs_f64(),
             folder: (!faults.is_empty()).then(|| victim.keep()),
             faults,
         };
-        Ok((run, played.remains.log))
+        Ok((run, played.artifacts.log))
     }
 }

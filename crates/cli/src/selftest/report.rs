@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::audit::{Fault, FaultKind};
+use super::audit::{AuditFault, AuditFaultKind};
 use crate::print;
 
 /// One run, as it is told.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct RunReport {
+pub(super) struct SelftestRunReport {
     pub(super) seed: u64,
     /// When its owners were to be killed.
     pub(super) kills: Vec<String>,
@@ -19,18 +19,18 @@ pub(super) struct RunReport {
     pub(super) agents: u32,
     pub(super) events: usize,
     pub(super) seconds: f64,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<AuditFault>,
     /// Where everything is, if there are faults.
     pub(super) folder: Option<PathBuf>,
 }
 
-impl RunReport {
+impl SelftestRunReport {
     /// Tells how it went, in a line, and everything that is wrong.
-    pub(super) fn tell(&self) {
+    pub(super) fn print(&self) {
         let kills = if self.kills.is_empty() { "nobody".into() } else { self.kills.join(", ") };
         let verdict = if self.faults.is_empty() { "ok" } else { "FAULTY" };
         print::note(format_args!("{verdict}  seed {}  {:.1} s  killed: {kills}", self.seed, self.seconds));
-        for Fault { kind, words } in &self.faults {
+        for AuditFault { kind, words } in &self.faults {
             print::note(format_args!("    {kind:?}: {words}"));
         }
         if let Some(folder) = &self.folder {
@@ -42,7 +42,7 @@ impl RunReport {
 /// All runs together.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Total {
+pub(super) struct SelftestTotals {
     runs: usize,
     kills: usize,
     agents: u64,
@@ -56,27 +56,27 @@ pub(super) struct Total {
     seconds: f64,
 }
 
-impl Total {
-    pub(super) fn of(runs: &[RunReport], seconds: f64) -> Total {
+impl SelftestTotals {
+    pub(super) fn of(runs: &[SelftestRunReport], seconds: f64) -> SelftestTotals {
         let count =
-            |kind: FaultKind| runs.iter().flat_map(|run| &run.faults).filter(|fault| fault.kind == kind).count();
-        Total {
+            |kind: AuditFaultKind| runs.iter().flat_map(|run| &run.faults).filter(|fault| fault.kind == kind).count();
+        SelftestTotals {
             runs: runs.len(),
             kills: runs.iter().map(|run| run.killed).sum(),
             agents: runs.iter().map(|run| u64::from(run.agents)).sum(),
-            lost: count(FaultKind::Lost),
-            wrong_deliveries: count(FaultKind::Delivery),
-            repeated_turns: count(FaultKind::RepeatedTurn),
-            repeated_calls: count(FaultKind::RepeatedCall),
-            strays: count(FaultKind::Stray),
-            unpaired: count(FaultKind::Unpaired),
-            untrue: count(FaultKind::Untrue),
+            lost: count(AuditFaultKind::Lost),
+            wrong_deliveries: count(AuditFaultKind::Delivery),
+            repeated_turns: count(AuditFaultKind::RepeatedTurn),
+            repeated_calls: count(AuditFaultKind::RepeatedCall),
+            strays: count(AuditFaultKind::Stray),
+            unpaired: count(AuditFaultKind::Unpaired),
+            untrue: count(AuditFaultKind::Untrue),
             seconds,
         }
     }
 
     /// The table, a row for each figure.
-    pub(super) fn table(&self) {
+    pub(super) fn print_table(&self) {
         let rows: [(&str, String); 11] = [
             ("runs", self.runs.to_string()),
             ("owners killed", self.kills.to_string()),

@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn the_script_is_one_and_has_the_agents_it_says() {
         let workload = Workload::of(43);
-        model::Script::parse(&workload.script(), "selftest.yaml").unwrap();
+        model::ScriptModel::parse(&workload.script(), "selftest.yaml").unwrap();
         assert_eq!((workload.agents(), workload.expected().count()), (50, 50));
         assert!(workload.calls().contains(&("/root/tree-4/a/deep".into(), "one".into())));
     }

@@ -1,63 +1,63 @@
-//! `bosun serve`: the HTTP door, until somebody ends it.
+//! `bosun serve`: the HTTP adapter, until somebody ends it.
 
 mod token;
 
 use std::io;
 use std::sync::Arc;
 
-use ::doors::http::{Limits, Listener, openapi};
+use ::adapters::http::{HttpLimits, HttpListener, openapi};
 use serde_json::json;
 
 use crate::args::ServeArgs;
-use crate::doors::Quarters;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
-use crate::run::{Signal, Signals};
+use crate::run::{RunSignal, SignalListener};
+use crate::sdk::LocalSessionHost;
 use crate::setup::Setup;
-use token::{Kept, keep};
+use token::{ServerToken, load_or_create};
 
 /// Serves HTTP until a signal comes. The sessions that run then are left, and can be resumed.
-pub(crate) async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
+pub(crate) async fn serve(args: ServeArgs) -> Result<CommandExit, CliError> {
     if args.openapi {
         print::json(openapi());
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let setup = Setup::read()?;
-    let kept = keep(args.token_file.as_deref())?;
+    let kept = load_or_create(args.token_file.as_deref())?;
     if let Some(file) = &args.token_file {
         // Whoever reads it could speak to the server for the user.
         config::remember_token_file(setup.home.root(), file)
-            .map_err(|error| Failure::failed(format!("cannot keep {} from agents: {error}", file.display())))?;
+            .map_err(|error| CliError::failed(format!("cannot keep {} from agents: {error}", file.display())))?;
     }
-    let house = Arc::new(Quarters::new(setup));
-    let listener = Listener::bind(args.port).await.map_err(|error| unbound(args.port, &error))?;
-    let mut signals = Signals::listen()?;
+    let session_host = Arc::new(LocalSessionHost::new(setup));
+    let listener = HttpListener::bind(args.port).await.map_err(|error| bind_failure(args.port, &error))?;
+    let mut signals = SignalListener::listen()?;
     announce(&listener.url(), &kept, args.json);
     let end = async move {
         match signals.next().await {
-            Signal::Interrupt | Signal::End => {}
+            RunSignal::Interrupt | RunSignal::End => {}
         }
     };
-    let served = listener.serve(house, kept.token, Limits::default(), end).await;
-    served.map_err(|error| Failure::failed(format!("cannot serve: {error}")))?;
-    Ok(Exit::Success)
+    let served = listener.serve(session_host, kept.token, HttpLimits::default(), end).await;
+    served.map_err(|error| CliError::failed(format!("cannot serve: {error}")))?;
+    Ok(CommandExit::Success)
 }
 
 /// Says where it listens, and the token if it is nowhere else.
-fn announce(url: &str, kept: &Kept, json: bool) {
+fn announce(url: &str, kept: &ServerToken, json: bool) {
     if json {
-        return print::json(&json!({ "url": url, "token": kept.word, "tokenFile": kept.file }));
+        return print::json(&json!({ "url": url, "token": kept.secret, "tokenFile": kept.file }));
     }
-    let token = match (&kept.word, &kept.file) {
+    let token = match (&kept.secret, &kept.file) {
         (Some(word), _) => word.clone(),
         (None, file) => format!("$(cat '{}')", file.as_deref().unwrap_or_default()),
     };
-    print::answer(format_args!("listening on {url}"));
-    print::answer(format_args!("curl -H \"Authorization: Bearer {token}\" {url}/v1/sessions"));
+    print::output(format_args!("listening on {url}"));
+    print::output(format_args!("curl -H \"Authorization: Bearer {token}\" {url}/v1/sessions"));
 }
 
-fn unbound(port: u16, error: &io::Error) -> Failure {
-    let failure = Failure::usage(format!("cannot listen on port {port}: {error}"));
-    failure.hint("choose another with --port, or leave it out to get any that is free")
+fn bind_failure(port: u16, error: &io::Error) -> CliError {
+    let failure = CliError::usage(format!("cannot listen on port {port}: {error}"));
+    failure.with_hint("choose another with --port, or leave it out to get any that is free")
 }

@@ -5,66 +5,66 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use doors::http::Token;
+use adapters::http::AccessToken;
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// Most bytes of a file that holds a token.
-const LONGEST: u64 = 4096;
+const MAX_TOKEN_BYTES: u64 = 4096;
 
 /// A token, and how its user learns it.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) token: Token,
+pub(super) struct ServerToken {
+    pub(super) token: AccessToken,
     /// The word itself, when it is in no file.
-    pub(super) word: Option<String>,
+    pub(super) secret: Option<String>,
     /// The file that holds it.
     pub(super) file: Option<String>,
 }
 
 /// A new token, or the one of a file, which is made if it is not there.
-pub(super) fn keep(file: Option<&Path>) -> Result<Kept, Failure> {
+pub(super) fn load_or_create(file: Option<&Path>) -> Result<ServerToken, CliError> {
     let Some(path) = file else {
-        let word = fresh()?;
-        let token = Token::new(&word).ok_or_else(|| Failure::failed("the new token is none"))?;
-        return Ok(Kept { token, word: Some(word), file: None });
+        let word = generate_secret()?;
+        let token = AccessToken::new(&word).ok_or_else(|| CliError::failed("the new token is none"))?;
+        return Ok(ServerToken { token, secret: Some(word), file: None });
     };
-    let unusable = |error: io::Error| Failure::usage(format!("cannot use {}: {error}", path.display()));
+    let unusable = |error: io::Error| CliError::usage(format!("cannot use {}: {error}", path.display()));
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let word = match made {
         Ok(mut file) => {
-            let word = fresh()?;
+            let word = generate_secret()?;
             writeln!(file, "{word}").and_then(|()| file.sync_all()).map_err(unusable)?;
             word
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read(path)?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read_token_file(path)?,
         Err(error) => return Err(unusable(error)),
     };
-    let token = Token::new(&word).ok_or_else(|| {
-        Failure::usage(format!("{} holds no token of at least 32 letters and digits", path.display()))
-            .hint("remove it, and a new one is made")
+    let token = AccessToken::new(&word).ok_or_else(|| {
+        CliError::usage(format!("{} holds no token of at least 32 letters and digits", path.display()))
+            .with_hint("remove it, and a new one is made")
     })?;
-    Ok(Kept { token, word: None, file: Some(path.display().to_string()) })
+    Ok(ServerToken { token, secret: None, file: Some(path.display().to_string()) })
 }
 
-fn fresh() -> Result<String, Failure> {
-    Token::fresh().map_err(|error| Failure::failed(format!("cannot make a token: {error}")))
+fn generate_secret() -> Result<String, CliError> {
+    AccessToken::generate().map_err(|error| CliError::failed(format!("cannot make a token: {error}")))
 }
 
 /// Reads a token that nobody else could have read.
-fn read(path: &Path) -> Result<String, Failure> {
-    let unusable = |error: io::Error| Failure::usage(format!("cannot use {}: {error}", path.display()));
+fn read_token_file(path: &Path) -> Result<String, CliError> {
+    let unusable = |error: io::Error| CliError::usage(format!("cannot use {}: {error}", path.display()));
     let file = fs::File::open(path).map_err(unusable)?;
     let found = file.metadata().map_err(unusable)?;
     if !found.is_file() {
-        return Err(Failure::usage(format!("{} is no file", path.display())));
+        return Err(CliError::usage(format!("{} is no file", path.display())));
     }
     if found.mode() & 0o077 != 0 {
-        return Err(Failure::usage(format!("{} may be read by others", path.display()))
-            .hint(format!("chmod 600 '{}', or remove it, and a new one is made", path.display())));
+        return Err(CliError::usage(format!("{} may be read by others", path.display()))
+            .with_hint(format!("chmod 600 '{}', or remove it, and a new one is made", path.display())));
     }
     let mut word = String::new();
-    file.take(LONGEST).read_to_string(&mut word).map_err(unusable)?;
+    file.take(MAX_TOKEN_BYTES).read_to_string(&mut word).map_err(unusable)?;
     Ok(word.trim().to_owned())
 }
 
@@ -78,17 +78,17 @@ mod tests {
     fn d4_a_token_file_is_made_once_for_its_user_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
-        let kept = keep(Some(&path)).unwrap();
-        assert!(kept.word.is_none());
+        let kept = load_or_create(Some(&path)).unwrap();
+        assert!(kept.secret.is_none());
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         let word = fs::read_to_string(&path).unwrap();
-        keep(Some(&path)).unwrap();
+        load_or_create(Some(&path)).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), word);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(keep(Some(&path)).unwrap_err().to_string().contains("chmod 600"));
+        assert!(load_or_create(Some(&path)).unwrap_err().to_string().contains("chmod 600"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(&path, "short").unwrap();
-        assert!(keep(Some(&path)).is_err());
-        assert!(keep(Some(folder.path())).is_err());
+        assert!(load_or_create(Some(&path)).is_err());
+        assert!(load_or_create(Some(folder.path())).is_err());
     }
 }

@@ -6,31 +6,36 @@ use std::path::Path;
 
 use host::Home;
 use protocol::{Envelope, SessionId};
-use store::{Reader, Salvaged, StoreError};
+use store::{SalvagedLog, SessionReader, StoreError};
 
 use crate::args::ExportFormat;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::{print, share};
 
 /// How many events are read at a time.
 const PAGE: usize = 512;
 
-pub(super) fn export(home: &Home, id: SessionId, format: ExportFormat, output: Option<&Path>) -> Result<Exit, Failure> {
-    let (text, damage) = share::page(home, id, format)?;
+pub(super) fn export(
+    home: &Home,
+    id: SessionId,
+    format: ExportFormat,
+    output: Option<&Path>,
+) -> Result<CommandExit, CliError> {
+    let (text, damage) = share::render_session(home, id, format)?;
     match output {
-        None => print::answer(text.trim_end()),
+        None => print::output(text.trim_end()),
         Some(path) => fs::write(path, text)
-            .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?,
+            .map_err(|error| CliError::failed(format!("cannot write {}: {error}", path.display())))?,
     }
     match damage {
-        None => Ok(Exit::Success),
+        None => Ok(CommandExit::Success),
         Some(damage) => Err(damage),
     }
 }
 
 /// Everything that can be read, and what cannot.
-pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Option<Failure>), Failure> {
+pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Option<CliError>), CliError> {
     // Before the log is read: one that is written meanwhile has more by then, never less.
     let committed = store::last_committed(home, id).unwrap_or(0);
     match read_whole(home, id) {
@@ -44,10 +49,13 @@ pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Opt
                     home.session_db(id).display()
                 )
             });
-            Ok((log, words.map(|words| Failure::failed(words).hint(format!("bosun sessions repair {id} accepts it")))))
+            Ok((
+                log,
+                words.map(|words| CliError::failed(words).with_hint(format!("bosun sessions repair {id} accepts it"))),
+            ))
         }
         Err(StoreError::Corrupt { path, detail }) => {
-            let Salvaged { events, missing } = store::salvage(home, id)?;
+            let SalvagedLog { events, missing } = store::salvage(home, id)?;
             if events.is_empty() {
                 return Err(StoreError::Corrupt { path, detail }.into());
             }
@@ -58,14 +66,14 @@ pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Opt
             };
             let words =
                 format!("{} is damaged: {detail}; {} events can be read; {missing}", path.display(), events.len());
-            Ok((events, Some(Failure::failed(words))))
+            Ok((events, Some(CliError::failed(words))))
         }
         Err(error) => Err(error.into()),
     }
 }
 
 fn read_whole(home: &Home, id: SessionId) -> Result<Vec<Envelope>, StoreError> {
-    let reader = Reader::open(home, id)?;
+    let reader = SessionReader::open(home, id)?;
     let mut log: Vec<Envelope> = Vec::new();
     loop {
         let page = reader.events_after(log.last().map_or(0, |envelope| envelope.seq), PAGE)?;

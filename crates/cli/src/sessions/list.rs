@@ -4,29 +4,29 @@ use std::collections::HashSet;
 
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
-use protocol::{At, SessionId};
+use protocol::{SessionId, Timestamp};
 use serde::Serialize;
-use store::{Index, Reader, SessionRow, SessionsWanted};
+use store::{SessionIndex, SessionQuery, SessionReader, SessionRow};
 use unicode_width::UnicodeWidthStr;
 
-use crate::args::ListArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::args::SessionListArgs;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::money::Money;
 use crate::tasks::short_model;
 use crate::{print, setup, time};
 
 /// Sessions that a table has, unless somebody says how many.
-const PAGE: u64 = 50;
+const DEFAULT_LIMIT: u64 = 50;
 
 const HEADS: [&str; 7] = ["session", "state", "age", "model", "cost", "folder", "title"];
 
 /// Columns that a folder keeps, from its end.
-const FOLDER: usize = 28;
+const FOLDER_COLUMNS: usize = 28;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct SessionListRow {
     id: SessionId,
     state: String,
     cwd: String,
@@ -41,9 +41,9 @@ struct Row {
     updated_at: u64,
 }
 
-impl From<SessionRow> for Row {
-    fn from(row: SessionRow) -> Row {
-        Row {
+impl From<SessionRow> for SessionListRow {
+    fn from(row: SessionRow) -> SessionListRow {
+        SessionListRow {
             id: row.id,
             state: row.state,
             cwd: row.cwd,
@@ -58,41 +58,41 @@ impl From<SessionRow> for Row {
     }
 }
 
-pub(super) fn list(home: &Home, options: &ListArgs) -> Result<Exit, Failure> {
+pub(super) fn list(home: &Home, options: &SessionListArgs) -> Result<CommandExit, CliError> {
     let here = if options.here { Some(setup::folder(None)?.display().to_string()) } else { None };
-    let limit = options.limit.or(if options.json { None } else { Some(PAGE) });
-    let wanted = SessionsWanted { cwd: here, state: None, offset: options.offset, limit };
-    let page = Index::current(home)?.page(home, &wanted)?;
+    let limit = options.limit.or(if options.json { None } else { Some(DEFAULT_LIMIT) });
+    let wanted = SessionQuery { cwd: here, state: None, offset: options.offset, limit };
+    let page = SessionIndex::current(home)?.page(home, &wanted)?;
     let shown = options.offset.saturating_add(page.rows.len() as u64);
-    let rows: Vec<Row> = page.rows.into_iter().map(Row::from).collect();
+    let rows: Vec<SessionListRow> = page.rows.into_iter().map(SessionListRow::from).collect();
     if options.json {
         print::json(&rows);
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     if page.total == 0 {
         print::note("no sessions; begin one with: bosun -p \"…\"");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     table(&rows, SystemClock.now()).into_iter().for_each(print::row);
     if shown < page.total {
         let older = page.total - shown;
         print::note(format_args!("{older} older sessions are not listed: --offset {shown} goes on with them"));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// The rows under their heads, each column as wide as its widest cell.
-fn table(rows: &[Row], now: At) -> Vec<String> {
-    let length = distinct(rows);
-    let cells = |row: &Row| {
+fn table(rows: &[SessionListRow], now: Timestamp) -> Vec<String> {
+    let length = distinct_id_length(rows);
+    let cells = |row: &SessionListRow| {
         [
             row.id.to_string().chars().take(length).collect(),
             row.state.clone(),
-            time::ago(At(row.updated_at), now),
-            print::plain(&print::one_line(short_model(&row.model), 28)),
+            time::format_age(Timestamp(row.updated_at), now),
+            print::sanitize(&print::one_line(short_model(&row.model), 28)),
             row.cost_usd.to_string(),
-            print::plain(&ending(&row.cwd, FOLDER)),
-            print::plain(&print::one_line(&row.title, 60)),
+            print::sanitize(&path_end(&row.cwd, FOLDER_COLUMNS)),
+            print::sanitize(&print::one_line(&row.title, 60)),
         ]
     };
     let lines: Vec<[String; 7]> = std::iter::once(HEADS.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
@@ -102,7 +102,7 @@ fn table(rows: &[Row], now: At) -> Vec<String> {
         let aligned: Vec<String> = (0..7)
             .map(|column| match HEADS[column] {
                 "age" | "cost" => format!("{:>1$}", cells[column], widths[column]),
-                _words => print::cell(&cells[column], widths[column]),
+                _words => print::fit_cell(&cells[column], widths[column]),
             })
             .collect();
         aligned.join("  ").trim_end().to_owned()
@@ -111,7 +111,7 @@ fn table(rows: &[Row], now: At) -> Vec<String> {
 }
 
 /// How much of each id tells it from the others on the page. An id begins with the time at which it was made.
-fn distinct(rows: &[Row]) -> usize {
+fn distinct_id_length(rows: &[SessionListRow]) -> usize {
     const TIME: usize = "ses-0123456789ab".len();
     const WHOLE: usize = "ses-0123456789ab7def0123456789abcdef".len();
     let is_distinct = |length: &usize| {
@@ -122,7 +122,7 @@ fn distinct(rows: &[Row]) -> usize {
 }
 
 /// The end of a path, which says more than its beginning.
-fn ending(path: &str, columns: usize) -> String {
+fn path_end(path: &str, columns: usize) -> String {
     let length = path.chars().count();
     if length <= columns {
         return path.to_owned();
@@ -133,62 +133,62 @@ fn ending(path: &str, columns: usize) -> String {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct SessionDetails {
     session: SessionView,
     plan: Option<String>,
     tasks: Vec<TaskView>,
 }
 
-pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<Exit, Failure> {
-    let reader = Reader::open(home, id)?;
+pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit, CliError> {
+    let reader = SessionReader::open(home, id)?;
     let session = reader.session_view()?;
-    let tasks = reader.tasks(&TasksParams::every())?.tasks;
+    let tasks = reader.tasks(&TasksParams::all_tasks())?.tasks;
     let plan = runtime::read_plan(home, id)
-        .map_err(|error| Failure::failed(format!("cannot read {}: {error}", home.plan_file(id).display())))?;
+        .map_err(|error| CliError::failed(format!("cannot read {}: {error}", home.plan_file(id).display())))?;
     if json {
-        print::json(&Shown { session, plan, tasks });
-        return Ok(Exit::Success);
+        print::json(&SessionDetails { session, plan, tasks });
+        return Ok(CommandExit::Success);
     }
     describe(&session);
     for task in tasks {
-        let state = task.state.word();
-        let what = print::plain(&print::one_line(task.intent.as_deref().unwrap_or(&task.description), 60));
+        let state = task.state.as_str();
+        let what = print::sanitize(&print::one_line(task.intent.as_deref().unwrap_or(&task.description), 60));
         print::row(format_args!("  {:<24} {state:<12} {:>4} turns  {what}", task.path, task.turns));
     }
     if let Some(plan) = plan {
-        print::answer(format_args!("plan\n\n{}", print::plain(plan.trim_end())));
+        print::output(format_args!("plan\n\n{}", print::sanitize(plan.trim_end())));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn describe(session: &SessionView) {
     let owner = session.owner_pid.map_or_else(|| "nobody".to_owned(), |pid| format!("process {pid}"));
-    let outcome = session.last_outcome.as_ref().map_or("none yet", |outcome| outcome.word());
+    let outcome = session.last_outcome.as_ref().map_or("none yet", |outcome| outcome.as_str());
     let cost = Money::new(session.spent.micros, session.priced);
     let rows = [
         ("session", session.id.to_string()),
-        ("title", print::plain(&print::one_line(&session.title, 70))),
-        ("folder", print::plain(&session.cwd)),
-        ("model", print::plain(&session.model)),
+        ("title", print::sanitize(&print::one_line(&session.title, 70))),
+        ("folder", print::sanitize(&session.cwd)),
+        ("model", print::sanitize(&session.model)),
         ("mode", session.mode.to_string()),
-        ("state", session.state.word().to_owned()),
+        ("state", session.state.as_str().to_owned()),
         ("last outcome", outcome.to_owned()),
         ("run by", owner),
         ("began", session.created_at.to_string()),
         ("last event", session.updated_at.to_string()),
         ("events", session.events.to_string()),
         ("turns", session.turns.to_string()),
-        ("tokens", spent(session.spent.tokens.to_string(), session.budget.tokens.map(|most| most.to_string()))),
-        ("cost", spent(cost.to_string(), session.budget.micros.map(|most| Money::Known(most).to_string()))),
+        ("tokens", spent_of(session.spent.tokens.to_string(), session.budget.tokens.map(|most| most.to_string()))),
+        ("cost", spent_of(cost.to_string(), session.budget.micros.map(|most| Money::Known(most).to_string()))),
     ];
     for (name, value) in rows {
-        print::answer(format_args!("{name:<13} {value}"));
+        print::output(format_args!("{name:<13} {value}"));
     }
-    print::answer("tasks");
+    print::output("tasks");
 }
 
 /// What was spent, and of how much.
-fn spent(spent: String, most: Option<String>) -> String {
+fn spent_of(spent: String, most: Option<String>) -> String {
     match most {
         Some(most) => format!("{spent} of {most}"),
         None => spent,

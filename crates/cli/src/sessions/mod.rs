@@ -1,70 +1,75 @@
 //! `bosun sessions`: what there is, from any terminal, while sessions run and after.
 
+mod commands;
 mod export;
 mod list;
-mod live;
 
 use std::collections::BTreeSet;
 
 use host::Home;
 use protocol::SessionId;
-use protocol::api::Command;
-use store::{Index, Reader, StoreError};
+use protocol::api::SessionCommand;
+use store::{SessionIndex, SessionReader, StoreError};
 
 pub(crate) use self::export::read_log;
 
 use crate::args::{SessionsArgs, SessionsCommand};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
-use crate::run::find;
+use crate::run::find_session;
 use crate::setup::Setup;
 
-pub(crate) use live::command;
+pub(crate) use commands::send_command;
 
-pub(crate) async fn perform(args: SessionsArgs) -> Result<Exit, Failure> {
-    let home = Setup::to_read()?.home;
+pub(crate) async fn perform(args: SessionsArgs) -> Result<CommandExit, CliError> {
+    let home = Setup::read_only()?.home;
     match args.command {
         None => list::list(&home, &args.list),
         Some(SessionsCommand::List(options)) => list::list(&home, &options),
-        Some(SessionsCommand::Show { id, json }) => list::show(&home, find(&home, &id)?, json),
+        Some(SessionsCommand::Show { id, json }) => list::show(&home, find_session(&home, &id)?, json),
         Some(SessionsCommand::Export { id, format, output }) => {
-            export::export(&home, find(&home, &id)?, format, output.as_deref())
+            export::export(&home, find_session(&home, &id)?, format, output.as_deref())
         }
         Some(SessionsCommand::Repair { id }) => {
-            let id = find(&home, &id)?;
+            let id = find_session(&home, &id)?;
             let last = store::accept_log(&home, id)?;
             print::note(format_args!(
                 "{id} is taken as it is: its last event is {last}; resume it: bosun --resume {id}"
             ));
-            Ok(Exit::Success)
+            Ok(CommandExit::Success)
         }
         Some(SessionsCommand::Rm { ids }) => remove_all(&home, &ids),
         Some(SessionsCommand::Send { id, text, when }) => {
-            live::command(&home, find(&home, &id)?, live::message(text, when)?).await
+            commands::send_command(&home, find_session(&home, &id)?, commands::message_command(text, when)?).await
         }
-        Some(SessionsCommand::Interrupt { id }) => live::command(&home, find(&home, &id)?, Command::Interrupt).await,
-        Some(SessionsCommand::Stop { id }) => live::command(&home, find(&home, &id)?, Command::Stop).await,
-        Some(SessionsCommand::Watch { id, after }) => live::watch(&home, find(&home, &id)?, after).await,
+        Some(SessionsCommand::Interrupt { id }) => {
+            commands::send_command(&home, find_session(&home, &id)?, SessionCommand::Interrupt).await
+        }
+        Some(SessionsCommand::Stop { id }) => {
+            commands::send_command(&home, find_session(&home, &id)?, SessionCommand::Stop).await
+        }
+        Some(SessionsCommand::Watch { id, after }) => commands::watch(&home, find_session(&home, &id)?, after).await,
     }
 }
 
 /// Removes a session and its place in the index.
 pub(crate) fn remove(home: &Home, id: SessionId) -> Result<(), StoreError> {
     store::remove_session(home, id)?;
-    Index::open(home)?.remove(id)
+    SessionIndex::open(home)?.remove(id)
 }
 
-fn remove_all(home: &Home, prefixes: &[String]) -> Result<Exit, Failure> {
-    let ids: BTreeSet<SessionId> = prefixes.iter().map(|prefix| find(home, prefix)).collect::<Result<_, _>>()?;
+fn remove_all(home: &Home, prefixes: &[String]) -> Result<CommandExit, CliError> {
+    let ids: BTreeSet<SessionId> =
+        prefixes.iter().map(|prefix| find_session(home, prefix)).collect::<Result<_, _>>()?;
     for id in ids {
         remove(home, id)?;
         print::note(format_args!("removed {id}"));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Whether a process runs the session now.
-pub(crate) fn is_live(reader: &Reader) -> Result<bool, StoreError> {
+pub(crate) fn is_live(reader: &SessionReader) -> Result<bool, StoreError> {
     Ok(reader.lease()?.is_some_and(|(_, owner)| owner.is_alive()))
 }

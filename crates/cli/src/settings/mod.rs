@@ -7,11 +7,11 @@ mod show;
 use protocol::RuleEffect;
 
 use crate::args::{ConfigArgs, ConfigCommand};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::setup::Setup;
 
-pub(crate) fn perform(args: &ConfigArgs) -> Result<Exit, Failure> {
+pub(crate) fn perform(args: &ConfigArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
     match &args.command {
         ConfigCommand::Show(options) => show::show(&setup, options),

@@ -2,33 +2,33 @@
 
 use std::path::PathBuf;
 
-use config::Value;
+use config::SettingValue;
 use serde::Serialize;
 
-use crate::args::ShowArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::args::ConfigShowArgs;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{Setup, folder};
 
 /// What counts in a folder.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct SettingsReport {
     /// The project's topmost folder.
     top: PathBuf,
     /// How the project stands.
     trust: &'static str,
-    settings: Vec<Setting>,
+    settings: Vec<SettingsReportEntry>,
     /// Keys of the project's file that do not count.
     ignored: Vec<String>,
     /// What no tool may reach, whatever is allowed.
     out_of_reach: Vec<PathBuf>,
-    notices: Vec<Remark>,
+    notices: Vec<SettingsReportNotice>,
 }
 
 #[derive(Serialize)]
-struct Setting {
+struct SettingsReportEntry {
     key: String,
     value: serde_json::Value,
     origin: String,
@@ -36,39 +36,42 @@ struct Setting {
 }
 
 #[derive(Serialize)]
-struct Remark {
+struct SettingsReportNotice {
     path: PathBuf,
     text: String,
 }
 
-pub(super) fn show(setup: &Setup, args: &ShowArgs) -> Result<Exit, Failure> {
+pub(super) fn show(setup: &Setup, args: &ConfigShowArgs) -> Result<CommandExit, CliError> {
     let cwd = folder(None)?;
-    let layers = setup.layers(&args.permit, args.permit.file()?, None, &cwd)?;
-    let notices = layers.notices.iter().map(|notice| Remark { path: notice.path.clone(), text: notice.text.clone() });
-    let shown = Shown {
+    let layers = setup.layers(&args.permissions, args.permissions.flag_settings()?, None, &cwd)?;
+    let notices = layers
+        .notices
+        .iter()
+        .map(|notice| SettingsReportNotice { path: notice.path.clone(), text: notice.text.clone() });
+    let shown = SettingsReport {
         top: layers.project.top.clone(),
-        trust: layers.standing.word(),
-        settings: layers.values().into_iter().map(Setting::from).collect(),
+        trust: layers.trust.as_str(),
+        settings: layers.values().into_iter().map(SettingsReportEntry::from).collect(),
         ignored: layers.ignored.clone(),
-        out_of_reach: setup.policy(&args.permit, None, &cwd)?.controls,
+        out_of_reach: setup.policy(&args.permissions, None, &cwd)?.controls,
         notices: notices.collect(),
     };
     if args.json {
         print::json(&shown);
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    for Setting { key, value, origin, .. } in &shown.settings {
+    for SettingsReportEntry { key, value, origin, .. } in &shown.settings {
         let origin = if args.origin { format!("  # {origin}") } else { String::new() };
-        print::answer(print::plain(&format!("{key} = {value}{origin}")));
+        print::output(print::sanitize(&format!("{key} = {value}{origin}")));
     }
-    for Remark { path, text } in &shown.notices {
-        print::note(print::plain(&format!("{}: {text}", path.display())));
+    for SettingsReportNotice { path, text } in &shown.notices {
+        print::note(print::sanitize(&format!("{}: {text}", path.display())));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-impl From<Value> for Setting {
-    fn from(Value { key, value, origin }: Value) -> Setting {
-        Setting { key, value, file: origin.file().map(Into::into), origin: origin.to_string() }
+impl From<SettingValue> for SettingsReportEntry {
+    fn from(SettingValue { key, value, origin }: SettingValue) -> SettingsReportEntry {
+        SettingsReportEntry { key, value, file: origin.file().map(Into::into), origin: origin.to_string() }
     }
 }

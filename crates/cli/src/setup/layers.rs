@@ -5,18 +5,19 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use config::{
-    ConfigError, Entrusted, File, Layer, Layers, Limits, Lists, Mode, Origin, Permissions, Places, Project, Spending,
-    Standing, Usd, Weight, Workspace,
+    BudgetSettings, ConfigError, LimitSettings, ListSettings, NoticeLevel, PermissionModeSetting, PermissionSettings,
+    Project, SettingOrigin, SettingsFile, SettingsLayer, SettingsLayers, SettingsLocations, TrustStatus,
+    TrustedContents, Usd, WorkspaceSettings,
 };
 use host::Home;
 use policy::Policy;
 use protocol::Budget;
 use protocol::api::SessionView;
-use store::Trust;
+use store::TrustStore;
 
-use super::{Found, Setup, folder, real_folder};
-use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
-use crate::failure::Failure;
+use super::{LoadedCatalog, Setup, folder, real_folder};
+use crate::args::{DefinitionArgs, PermissionArgs, RunArgs};
+use crate::error::CliError;
 use crate::print;
 
 impl Setup {
@@ -24,27 +25,27 @@ impl Setup {
     /// goes on, and what was typed.
     pub(crate) fn layers(
         &self,
-        permit: &PermitArgs,
-        typed: File,
+        permit: &PermissionArgs,
+        typed: SettingsFile,
         before: Option<&SessionView>,
         cwd: &Path,
-    ) -> Result<Layers, Failure> {
+    ) -> Result<SettingsLayers, CliError> {
         let project = Project::find(cwd);
         let (config_file, top) = (project.config_file(), project.top.clone());
-        let places = Places {
+        let places = SettingsLocations {
             home: self.home.root(),
             user: self.env.user.as_deref(),
             managed: self.env.managed.as_deref(),
-            standing: self.standing(&project),
+            trust: self.trust_status(&project),
             project,
-            read: &permit.choices(),
+            scopes: &permit.choices(),
         };
-        let read = || -> Result<Layers, ConfigError> {
-            let mut layers = Layers::read(&places)?;
+        let read = || -> Result<SettingsLayers, ConfigError> {
+            let mut layers = SettingsLayers::read(&places)?;
             layers.add_environment(&self.env)?;
-            layers.add(Layer { origin: Origin::Flag, file: typed })?;
+            layers.add(SettingsLayer { origin: SettingOrigin::Flag, file: typed })?;
             if let Some(given) = permit.settings.as_deref() {
-                layers.add(given_layer(given)?)?;
+                layers.add(settings_flag_layer(given)?)?;
             }
             Ok(layers)
         };
@@ -57,83 +58,84 @@ impl Setup {
                 Some(path) if is_foreign(path) => Some("--setting-sources project,local leaves your own settings out"),
                 Some(_) | None => None,
             };
-            let failure = refused(error);
+            let failure = settings_failure(error);
             match hint {
-                Some(hint) => failure.hint(hint),
+                Some(hint) => failure.with_hint(hint),
                 None => failure,
             }
         })?;
         if let Some(before) = before {
             layers.add_session(
-                File::of_session(before).map_err(|error| refused(format!("session {}: {error}", before.id)))?,
+                SettingsFile::of_session(before)
+                    .map_err(|error| settings_failure(format!("session {}: {error}", before.id)))?,
             );
         }
         layers.check().map_err(|error| match before {
-            Some(_) => refused(error).hint("--permission-mode gives a session another mode"),
-            None => refused(error),
+            Some(_) => settings_failure(error).with_hint("--permission-mode gives a session another mode"),
+            None => settings_failure(error),
         })?;
         Ok(layers)
     }
 
     /// Every layer that counts in the working folder, without a session.
-    pub(crate) fn here(&self) -> Result<Layers, Failure> {
-        self.layers(&PermitArgs::default(), File::default(), None, &folder(None)?)
+    pub(crate) fn layers_here(&self) -> Result<SettingsLayers, CliError> {
+        self.layers(&PermissionArgs::default(), SettingsFile::default(), None, &folder(None)?)
     }
 
     /// What calls may do in a folder.
     pub(crate) fn policy(
         &self,
-        permit: &PermitArgs,
+        permit: &PermissionArgs,
         before: Option<&SessionView>,
         cwd: &Path,
-    ) -> Result<Policy, Failure> {
-        let layers = self.layers(permit, permit.file()?, before, cwd)?;
-        let found = self.found(&layers, &permit.choices(), &DefinitionArgs::default())?;
+    ) -> Result<Policy, CliError> {
+        let layers = self.layers(permit, permit.flag_settings()?, before, cwd)?;
+        let found = self.load_catalog(&layers, &permit.choices(), &DefinitionArgs::default())?;
         self.policy_of(&layers, &found, cwd, &self.roots(&layers)?)
     }
 
     /// How a project stands.
-    pub(crate) fn standing(&self, project: &Project) -> Standing {
-        standing(&self.home, project)
+    pub(crate) fn trust_status(&self, project: &Project) -> TrustStatus {
+        trust_status(&self.home, project)
     }
 
     pub(super) fn policy_of(
         &self,
-        layers: &Layers,
-        found: &Found,
+        layers: &SettingsLayers,
+        found: &LoadedCatalog,
         cwd: &Path,
         roots: &[PathBuf],
-    ) -> Result<Policy, Failure> {
+    ) -> Result<Policy, CliError> {
         let top = layers.project.top.clone();
         let folders: Vec<&Path> = [top.as_path(), cwd].into_iter().chain(roots.iter().map(PathBuf::as_path)).collect();
         let user = self.env.user.as_deref();
         let mut controls = config::all_controls(self.home.root(), user, layers, &folders);
-        controls.extend(found.programs(&folders, user));
+        controls.extend(found.hook_programs(&folders, user));
         controls.sort();
         controls.dedup();
         Ok(Policy {
             mode: layers.config().mode,
-            rules: layers.rules().map_err(refused)?,
+            rules: layers.rules().map_err(settings_failure)?,
             top,
             roots: roots.to_vec(),
             user: self.env.user.clone(),
             controls,
-            spared: Vec::new(),
+            exempt: Vec::new(),
         })
     }
 
     /// More folders of the workspace, as they really are. A session goes on without one that is gone.
-    pub(super) fn roots(&self, layers: &Layers) -> Result<Vec<PathBuf>, Failure> {
+    pub(super) fn roots(&self, layers: &SettingsLayers) -> Result<Vec<PathBuf>, CliError> {
         let mut roots = Vec::new();
         for (path, origin) in layers.roots(self.env.user.as_deref()) {
             let real = match real_folder(&path) {
                 Ok(real) => real,
                 Err(error) => {
                     let problem = format!("cannot work in {}, named by {origin}: {error}", path.display());
-                    if origin != Origin::Session {
-                        return Err(refused(problem));
+                    if origin != SettingOrigin::Session {
+                        return Err(settings_failure(problem));
                     }
-                    print::note(print::plain(&problem));
+                    print::note(print::sanitize(&problem));
                     continue;
                 }
             };
@@ -146,97 +148,97 @@ impl Setup {
 }
 
 /// How a project stands with whoever has this home. One that nobody can look up is not trusted.
-pub(crate) fn standing(home: &Home, project: &Project) -> Standing {
-    if !Entrusted::exist(&project.top, home.root()) {
-        return Standing::Untrusted;
+pub(crate) fn trust_status(home: &Home, project: &Project) -> TrustStatus {
+    if !TrustedContents::has_any(&project.top, home.root()) {
+        return TrustStatus::Untrusted;
     }
     let remembered = project.top.to_str().and_then(|top| {
-        let looked_up = Trust::open(home).and_then(|trust| trust.digest(top));
+        let looked_up = TrustStore::open(home).and_then(|trust| trust.digest(top));
         looked_up.unwrap_or_else(|error| {
             tracing::warn!(%error, "trust cannot be looked up");
             None
         })
     });
-    Standing::of(&project.top, home.root(), remembered.as_deref())
+    TrustStatus::of(&project.top, home.root(), remembered.as_deref())
 }
 
-impl PermitArgs {
+impl PermissionArgs {
     /// Warns of typed rules about tools that do not exist: they match nothing.
-    pub(super) fn tell_unknown_tools(&self) {
+    pub(super) fn warn_unknown_tools(&self) {
         for rule in [&self.allow, &self.ask, &self.deny].into_iter().flatten() {
             if let Some(tool) = rule.unknown_tool() {
                 let rule = rule.text();
                 let text = format!("warning: the rule `{rule}` matches nothing: there is no tool called `{tool}`");
-                print::note(print::plain(&text));
+                print::note(print::sanitize(&text));
             }
         }
     }
 
     /// What was typed, as a layer of settings.
-    pub(crate) fn file(&self) -> Result<File, Failure> {
-        let PermitArgs { allow, ask, deny, add_dir, .. } = self;
+    pub(crate) fn flag_settings(&self) -> Result<SettingsFile, CliError> {
+        let PermissionArgs { allow, ask, deny, add_dir, .. } = self;
         let here = |folder: &PathBuf| {
             std::path::absolute(folder)
-                .map_err(|error| refused(format!("cannot work in {}: {error}", folder.display())))
+                .map_err(|error| settings_failure(format!("cannot work in {}: {error}", folder.display())))
         };
-        Ok(File {
-            permissions: Permissions {
-                mode: self.mode().map(Mode),
+        Ok(SettingsFile {
+            permissions: PermissionSettings {
+                mode: self.mode().map(PermissionModeSetting),
                 allow: allow.clone(),
                 ask: ask.clone(),
                 deny: deny.clone(),
             },
-            workspace: Workspace { add_dirs: add_dir.iter().map(here).collect::<Result<_, _>>()? },
-            ..File::default()
+            workspace: WorkspaceSettings { add_dirs: add_dir.iter().map(here).collect::<Result<_, _>>()? },
+            ..SettingsFile::default()
         })
     }
 }
 
 impl RunArgs {
     /// What was typed, as a layer of settings.
-    pub(crate) fn file(&self) -> Result<File, Failure> {
-        Ok(File {
+    pub(crate) fn flag_settings(&self) -> Result<SettingsFile, CliError> {
+        Ok(SettingsFile {
             model: self.model.clone(),
             effort: self.effort.map(Into::into),
             max_turns: self.max_turns,
-            lists: Lists { chosen: self.list.clone() },
-            budget: spending(Budget { tokens: self.max_tokens_total, micros: self.max_budget_usd }),
-            limits: Limits {
+            lists: ListSettings { chosen: self.list.clone() },
+            budget: budget_settings(Budget { tokens: self.max_tokens_total, micros: self.max_budget_usd }),
+            limits: LimitSettings {
                 live: self.limits.max_agents,
                 depth: self.limits.max_depth,
                 total: self.limits.max_total_agents,
                 continues: self.mode.max_continues,
-                ..Limits::default()
+                ..LimitSettings::default()
             },
-            ..self.permit.file()?
+            ..self.permissions.flag_settings()?
         })
     }
 }
 
 /// Tells what of the files a person should know at the start of a run.
-pub(super) fn tell(layers: &Layers) {
-    for notice in layers.notices.iter().filter(|notice| notice.weight == Weight::Warning) {
-        print::note(print::plain(&format!("{}: {}", notice.path.display(), notice.text)));
+pub(super) fn print_warnings(layers: &SettingsLayers) {
+    for notice in layers.notices.iter().filter(|notice| notice.level == NoticeLevel::Warning) {
+        print::note(print::sanitize(&format!("{}: {}", notice.path.display(), notice.text)));
     }
 }
 
 /// Settings that cannot be used. What is wrong with them may repeat what a stranger wrote.
-pub(crate) fn refused(error: impl Display) -> Failure {
-    Failure::usage(print::plain(&error.to_string()))
+pub(crate) fn settings_failure(error: impl Display) -> CliError {
+    CliError::usage(print::sanitize(&error.to_string()))
 }
 
 /// The layer of `--settings`.
-fn given_layer(given: &str) -> Result<Layer, ConfigError> {
+fn settings_flag_layer(given: &str) -> Result<SettingsLayer, ConfigError> {
     if given.trim_start().starts_with('{') {
-        let file = File::parse(given, Path::new("--settings"))?;
-        return Ok(Layer { origin: Origin::Given(None), file });
+        let file = SettingsFile::parse(given, Path::new("--settings"))?;
+        return Ok(SettingsLayer { origin: SettingOrigin::SettingsFlag(None), file });
     }
     let path = Path::new(given);
     let missing = || ConfigError::Missing { named_by: "--settings", path: path.to_owned() };
-    let file = File::read_present(path)?.ok_or_else(missing)?;
-    Ok(Layer { origin: Origin::Given(Some(path.to_owned())), file })
+    let file = SettingsFile::read_present(path)?.ok_or_else(missing)?;
+    Ok(SettingsLayer { origin: SettingOrigin::SettingsFlag(Some(path.to_owned())), file })
 }
 
-fn spending(budget: Budget) -> Spending {
-    Spending { usd: budget.micros.map(Usd), tokens: budget.tokens.and_then(NonZeroU64::new), day_usd: None }
+fn budget_settings(budget: Budget) -> BudgetSettings {
+    BudgetSettings { usd: budget.micros.map(Usd), tokens: budget.tokens.and_then(NonZeroU64::new), day_usd: None }
 }

@@ -3,26 +3,26 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{Access, AgentConfig, Config, DefaultModel, TooDear};
+use config::{AgentConfig, Config, DefaultModel, ExpensiveModelSetting, ModelAccess};
 use model::{Model, Providers};
-use protocol::Taste;
-use runtime::{CostGuard, Models, Unpriced};
+use protocol::ModelPreference;
+use runtime::{CostGuard, ModelResolver, UnpricedModelPolicy};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// The models of the configured providers.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct ConfiguredModelSet {
     providers: Providers,
     cwd: PathBuf,
     small: Option<String>,
     other: Option<String>,
 }
 
-impl Known {
-    pub(super) fn new(providers: &Providers, cwd: &Path, agents: &AgentConfig) -> Known {
+impl ConfiguredModelSet {
+    pub(super) fn new(providers: &Providers, cwd: &Path, agents: &AgentConfig) -> ConfiguredModelSet {
         let AgentConfig { small_model, other_model, .. } = agents;
-        Known {
+        ConfiguredModelSet {
             providers: providers.clone(),
             cwd: cwd.to_owned(),
             small: small_model.clone(),
@@ -31,12 +31,12 @@ impl Known {
     }
 
     /// Whether a model that a file names can be asked; says why it cannot.
-    pub(super) fn can_ask(&self, spec: &str) -> Result<(), String> {
+    pub(super) fn check_available(&self, spec: &str) -> Result<(), String> {
         if spec == "inherit" { Ok(()) } else { self.open(spec).map(|_model| ()) }
     }
 
     /// The first of these that can be asked.
-    pub(super) fn first(&self, wanted: &[String]) -> Result<String, Failure> {
+    pub(super) fn first_available(&self, wanted: &[String]) -> Result<String, CliError> {
         let mut problems = Vec::new();
         for spec in wanted {
             match self.open(spec) {
@@ -45,38 +45,38 @@ impl Known {
             }
         }
         let message = format!("no model that the agent wants can be asked ({})", problems.join("; "));
-        Err(super::refused(message).hint("name one with --model; `bosun models` lists what there is"))
+        Err(super::settings_failure(message).with_hint("name one with --model; `bosun models` lists what there is"))
     }
 }
 
-impl Models for Known {
+impl ModelResolver for ConfiguredModelSet {
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
         model::open(spec, &self.cwd, &self.providers).map_err(|error| error.to_string())
     }
 
-    fn in_full(&self, spec: &str) -> String {
-        self.providers.in_full(spec, &self.cwd)
+    fn full_name(&self, spec: &str) -> String {
+        self.providers.full_name(spec, &self.cwd)
     }
 
     fn may_have(&self, spec: &str) -> bool {
-        self.providers.may_have(spec)
+        self.providers.may_exist(spec)
     }
 
     fn available(&self) -> Vec<String> {
         self.providers.available()
     }
 
-    fn liked(&self, taste: Taste) -> Option<String> {
+    fn preferred(&self, taste: ModelPreference) -> Option<String> {
         match taste {
-            Taste::Same => None,
-            Taste::Small => self.small.clone(),
-            Taste::Other => self.other.clone(),
+            ModelPreference::Same => None,
+            ModelPreference::Small => self.small.clone(),
+            ModelPreference::Other => self.other.clone(),
         }
     }
 }
 
 /// Chooses the default model where no other is chosen; tells which, and why.
-pub(super) fn by_default(config: &mut Config, access: &Access) -> Option<String> {
+pub(super) fn apply_default_model(config: &mut Config, access: &ModelAccess) -> Option<String> {
     if config.model.is_some() {
         return None;
     }
@@ -89,14 +89,14 @@ pub(super) fn by_default(config: &mut Config, access: &Access) -> Option<String>
     Some(words)
 }
 
-/// How much dearer an agent's model may be, in the runtime's words.
-pub(super) fn guard(agents: &AgentConfig) -> CostGuard {
+/// How much more expensive an agent's model may be, in the runtime's words.
+pub(super) fn cost_guard(agents: &AgentConfig) -> CostGuard {
     CostGuard {
         percent: Some((agents.cost_factor * 100.0).round() as u32),
-        otherwise: match agents.too_dear {
-            TooDear::Refuse => runtime::TooDear::Refuse,
-            TooDear::Downgrade => runtime::TooDear::Downgrade,
+        action: match agents.expensive_model {
+            ExpensiveModelSetting::Refuse => runtime::ExpensiveModelAction::Refuse,
+            ExpensiveModelSetting::Downgrade => runtime::ExpensiveModelAction::Downgrade,
         },
-        unpriced: if agents.allow_unpriced { Unpriced::Allowed } else { Unpriced::TooDear },
+        unpriced: if agents.allow_unpriced { UnpricedModelPolicy::Allowed } else { UnpricedModelPolicy::TooExpensive },
     }
 }

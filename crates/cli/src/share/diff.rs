@@ -2,57 +2,57 @@
 
 use std::fmt::Write as _;
 
-use protocol::{Call, clip_middle};
+use protocol::{ToolCallRequest, clip_middle};
 use serde_json::Value;
 
-use super::escape::text;
-use crate::diff::{Line, lines};
+use super::escape::escape_html;
+use crate::diff::{DiffLine, diff_lines};
 
 /// Most bytes shown of either side.
-const SHOWN: usize = 16 * 1024;
+const MAX_SHOWN_BYTES: usize = 16 * 1024;
 
 /// The change that a call of `edit`, `create` or `apply_patch` makes; none for other calls.
-pub(super) fn html(call: &Call) -> Option<String> {
+pub(super) fn call_diff_html(call: &ToolCallRequest) -> Option<String> {
     let input: Value = serde_json::from_str(&call.input).ok()?;
     let said = |key: &str| input.get(key).and_then(Value::as_str);
     match call.tool.as_str() {
         "edit" => {
-            let (old, new) = (clip_middle(said("old")?, SHOWN), clip_middle(said("new")?, SHOWN));
-            Some(shown(said("path")?, &lines(&old, &new)))
+            let (old, new) = (clip_middle(said("old")?, MAX_SHOWN_BYTES), clip_middle(said("new")?, MAX_SHOWN_BYTES));
+            Some(diff_html(said("path")?, &diff_lines(&old, &new)))
         }
         "create" => {
-            let content = clip_middle(said("content")?, SHOWN);
-            Some(shown(said("path")?, &lines("", &content)))
+            let content = clip_middle(said("content")?, MAX_SHOWN_BYTES);
+            Some(diff_html(said("path")?, &diff_lines("", &content)))
         }
         "apply_patch" => {
-            let patch = clip_middle(said("patch")?, SHOWN);
-            Some(shown("", &patch.lines().map(patched).collect::<Vec<_>>()))
+            let patch = clip_middle(said("patch")?, MAX_SHOWN_BYTES);
+            Some(diff_html("", &patch.lines().map(patch_line).collect::<Vec<_>>()))
         }
         _other => None,
     }
 }
 
-fn patched(line: &str) -> Line<'_> {
+fn patch_line(line: &str) -> DiffLine<'_> {
     match line.chars().next() {
-        Some('+') => Line::Added(line.get(1..).unwrap_or_default()),
-        Some('-') => Line::Removed(line.get(1..).unwrap_or_default()),
-        Some(' ') => Line::Same(line.get(1..).unwrap_or_default()),
-        Some(_) | None => Line::Same(line),
+        Some('+') => DiffLine::Added(line.get(1..).unwrap_or_default()),
+        Some('-') => DiffLine::Removed(line.get(1..).unwrap_or_default()),
+        Some(' ') => DiffLine::Same(line.get(1..).unwrap_or_default()),
+        Some(_) | None => DiffLine::Same(line),
     }
 }
 
-fn shown(path: &str, lines: &[Line<'_>]) -> String {
+fn diff_html(path: &str, lines: &[DiffLine<'_>]) -> String {
     let mut html = String::new();
     if !path.is_empty() {
         // Writing to a string cannot fail.
-        let _always = writeln!(html, "<p>{}</p>", text(path));
+        let _always = writeln!(html, "<p>{}</p>", escape_html(path));
     }
     html.push_str("<pre class=\"diff\">");
     for line in lines {
         let _always = match line {
-            Line::Removed(line) => writeln!(html, "<del>- {}</del>", text(line)),
-            Line::Added(line) => writeln!(html, "<ins>+ {}</ins>", text(line)),
-            Line::Same(line) => writeln!(html, "  {}", text(line)),
+            DiffLine::Removed(line) => writeln!(html, "<del>- {}</del>", escape_html(line)),
+            DiffLine::Added(line) => writeln!(html, "<ins>+ {}</ins>", escape_html(line)),
+            DiffLine::Same(line) => writeln!(html, "  {}", escape_html(line)),
         };
     }
     html.push_str("</pre>\n");
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     fn shown(name: &str, input: &Value) -> Option<String> {
-        html(&Call { id: CallId("c".into()), tool: name.into(), input: input.to_string() })
+        call_diff_html(&ToolCallRequest { id: CallId("c".into()), tool: name.into(), input: input.to_string() })
     }
 
     #[test]

@@ -5,24 +5,24 @@ use std::fmt::Write as _;
 
 use protocol::api::{SessionView, TaskView};
 use protocol::{
-    Answer, Block, Body, Call, CallId, Envelope, Event, FleetEnd, Kind, Origin, Outcome, TaskId, TodoStatus, Turn,
-    clip_middle,
+    CallId, ContentBlock, Envelope, Event, FleetEnd, MailBody, Principal, TaskId, TaskOutcome, TaskType, TodoStatus,
+    ToolCallRequest, ToolResult, Turn, clip_middle,
 };
 use store::TodoRow;
 
-use super::escape::text;
+use super::escape::escape_html;
 use super::{diff, markdown};
 use crate::money::Money;
 use crate::print;
-use crate::run::show;
+use crate::run::event_text;
 
 const STYLE: &str = include_str!("html.css");
 
 /// Most bytes shown of one tool's input or answer.
-const SHOWN: usize = 16 * 1024;
+const MAX_SHOWN_BYTES: usize = 16 * 1024;
 
 /// What a page shows.
-pub(super) struct Shown<'a> {
+pub(super) struct SessionPageData<'a> {
     pub(super) session: &'a SessionView,
     pub(super) tasks: &'a [TaskView],
     pub(super) todos: &'a [TodoRow],
@@ -33,44 +33,44 @@ pub(super) struct Shown<'a> {
 }
 
 /// The page.
-pub(super) fn page(shown: &Shown<'_>) -> String {
-    let Shown { session, tasks, todos, plan, log, damage } = shown;
+pub(super) fn render_page(shown: &SessionPageData<'_>) -> String {
+    let SessionPageData { session, tasks, todos, plan, log, damage } = shown;
     let title = print::one_line(&session.title, 80);
-    let mut page = Page { html: String::new(), paths: paths(tasks), answers: answers(log) };
+    let mut page = SessionPageBuilder { html: String::new(), paths: task_paths(tasks), answers: call_answers(log) };
     page.add(format_args!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n\
          </head>\n<body>\n<h1>{}</h1>\n",
-        text(&title),
-        text(&title)
+        escape_html(&title),
+        escape_html(&title)
     ));
     if let Some(damage) = damage {
-        page.note("bad", damage);
+        page.add_note("bad", damage);
     }
-    page.facts(session, fleet(log), todos);
+    page.add_facts(session, newest_fleet(log), todos);
     if let Some(plan) = plan {
         page.add(format_args!("<h2>Plan</h2>\n{}", markdown::html(plan)));
     }
-    page.todos(todos);
-    page.tree(tasks);
-    page.costs(session, tasks);
+    page.add_todos(todos);
+    page.add_tree(tasks);
+    page.add_costs(session, tasks);
     page.add(format_args!("<h2>Conversation</h2>\n"));
-    log.iter().for_each(|envelope| page.read(envelope));
+    log.iter().for_each(|envelope| page.add_event(envelope));
     page.add(format_args!("</body>\n</html>\n"));
     page.html
 }
 
-struct Page {
+struct SessionPageBuilder {
     html: String,
     paths: BTreeMap<TaskId, String>,
-    answers: BTreeMap<(TaskId, Turn, CallId), Answer>,
+    answers: BTreeMap<(TaskId, Turn, CallId), ToolResult>,
 }
 
-impl Page {
-    fn facts(&mut self, session: &SessionView, fleet: Option<Fleet>, todos: &[TodoRow]) {
-        let fleet = fleet.map(|fleet| ended(fleet, todos));
-        let own = session.last_outcome.as_ref().map(|outcome| outcome.word().to_owned());
+impl SessionPageBuilder {
+    fn add_facts(&mut self, session: &SessionView, fleet: Option<FleetPageState>, todos: &[TodoRow]) {
+        let fleet = fleet.map(|fleet| describe_fleet(fleet, todos));
+        let own = session.last_outcome.as_ref().map(|outcome| outcome.as_str().to_owned());
         let outcome = match (own, &fleet) {
             (Some(own), Some(fleet)) => format!("{own}; {fleet}"),
             (Some(own), None) => own,
@@ -88,13 +88,13 @@ impl Page {
         ];
         self.add(format_args!("<table>\n"));
         for (name, value) in rows {
-            self.add(format_args!("<tr><th>{name}</th><td>{}</td></tr>\n", text(&value)));
+            self.add(format_args!("<tr><th>{name}</th><td>{}</td></tr>\n", escape_html(&value)));
         }
         self.add(format_args!("</table>\n"));
     }
 
     /// What was to be done, and how far it is.
-    fn todos(&mut self, todos: &[TodoRow]) {
+    fn add_todos(&mut self, todos: &[TodoRow]) {
         if todos.is_empty() {
             return;
         }
@@ -104,21 +104,22 @@ impl Page {
         for TodoRow { todo, .. } in todos {
             let after = todo.depends_on.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let reason = todo.reason.as_deref().filter(|_| todo.status != TodoStatus::Done);
-            let reason = reason.map(|why| format!(" <span class=\"note\">{}</span>", text(&print::one_line(why, 200))));
+            let reason =
+                reason.map(|why| format!(" <span class=\"note\">{}</span>", escape_html(&print::one_line(why, 200))));
             self.add(format_args!(
                 "<tr><td>{}</td><td>{}</td><td>{}{}</td><td>{}</td></tr>\n",
-                text(&todo.id.to_string()),
-                todo.status.word(),
-                text(&todo.title),
+                escape_html(&todo.id.to_string()),
+                todo.status.as_str(),
+                escape_html(&todo.title),
                 reason.unwrap_or_default(),
-                text(&after)
+                escape_html(&after)
             ));
         }
         self.add(format_args!("</table>\n"));
     }
 
     /// The agents and commands, each below the one that started it.
-    fn tree(&mut self, tasks: &[TaskView]) {
+    fn add_tree(&mut self, tasks: &[TaskView]) {
         self.add(format_args!("<h2>Agents</h2>\n<ul>\n"));
         let mut depth = 0;
         for task in in_order(tasks) {
@@ -131,103 +132,111 @@ impl Page {
                 depth -= 1;
             }
             let what = print::one_line(task.intent.as_deref().unwrap_or(&task.description), 100);
-            let state = task.last_outcome.as_ref().map_or(task.state.word(), Outcome::word);
-            let (name, agent) = (text(&task.name), text(&task.agent));
-            self.add(format_args!("<li>{name} ({agent}): {state} <span class=\"note\">{}</span></li>\n", text(&what)));
+            let state = task.last_outcome.as_ref().map_or(task.state.as_str(), TaskOutcome::as_str);
+            let (name, agent) = (escape_html(&task.name), escape_html(&task.agent));
+            self.add(format_args!(
+                "<li>{name} ({agent}): {state} <span class=\"note\">{}</span></li>\n",
+                escape_html(&what)
+            ));
         }
         (0..=depth).for_each(|_| self.add(format_args!("</ul>\n")));
     }
 
-    fn costs(&mut self, session: &SessionView, tasks: &[TaskView]) {
+    fn add_costs(&mut self, session: &SessionView, tasks: &[TaskView]) {
         self.add(format_args!(
             "<h2>Cost</h2>\n<table>\n<tr><th>task</th><th>model</th><th class=\"n\">turns</th>\
              <th class=\"n\">tokens in</th><th class=\"n\">tokens out</th><th class=\"n\">cost</th></tr>\n"
         ));
-        for task in tasks.iter().filter(|task| task.kind != Kind::Shell) {
+        for task in tasks.iter().filter(|task| task.kind != TaskType::Shell) {
             let model = task.model.as_ref().map_or(&session.model, |model| &model.effective);
             let cost = Money::new(task.cost_micros, task.priced);
-            self.row(&task.path, model, [task.turns, task.usage.input, task.usage.output], cost);
+            self.add_cost_row(&task.path, model, [task.turns, task.usage.input, task.usage.output], cost);
         }
         let all = Money::new(session.spent.micros, session.priced);
-        self.row("all", "", [session.turns, session.usage.input, session.usage.output], all);
+        self.add_cost_row("all", "", [session.turns, session.usage.input, session.usage.output], all);
         self.add(format_args!("</table>\n"));
     }
 
-    fn row(&mut self, task: &str, model: &str, [turns, input, output]: [u64; 3], cost: Money) {
+    fn add_cost_row(&mut self, task: &str, model: &str, [turns, input, output]: [u64; 3], cost: Money) {
         self.add(format_args!(
             "<tr><td>{}</td><td>{}</td><td class=\"n\">{turns}</td><td class=\"n\">{input}</td>\
              <td class=\"n\">{output}</td><td class=\"n\">{cost}</td></tr>\n",
-            text(task),
-            text(model)
+            escape_html(task),
+            escape_html(model)
         ));
     }
 
-    fn read(&mut self, envelope: &Envelope) {
+    fn add_event(&mut self, envelope: &Envelope) {
         let task = envelope.entry.task;
         match &envelope.entry.event {
-            Event::MailAdmitted { from: Origin::User, body: Body::Text { text: words, .. }, .. } => {
-                let whom = self.whose(task, "User");
-                self.add(format_args!("<h3>{whom}</h3>\n<pre class=\"user\">{}</pre>\n", text(words)));
+            Event::MailAdmitted { from: Principal::User, body: MailBody::Text { text: words, .. }, .. } => {
+                let whom = self.with_task_path(task, "User");
+                self.add(format_args!("<h3>{whom}</h3>\n<pre class=\"user\">{}</pre>\n", escape_html(words)));
             }
             Event::TurnAnswered { turn, content, .. } => {
-                let whose = self.whose(task, &turn.to_string());
+                let whose = self.with_task_path(task, &turn.to_string());
                 self.add(format_args!("<h3>{whose}</h3>\n"));
-                content.iter().for_each(|block| self.block(task, *turn, block));
+                content.iter().for_each(|block| self.add_block(task, *turn, block));
             }
-            Event::TurnFailed { turn, message, .. } => self.note("bad", &format!("{turn} failed: {message}")),
-            Event::ModeChanged { mode, .. } => self.note("note", &format!("mode: {mode}")),
-            Event::ModelChanged { model, .. } => self.note("note", &format!("model: {model}")),
-            Event::AutopilotContinued { count, .. } => self.note("note", &format!("told to go on, {count}")),
-            Event::AutopilotStopped { why, continues } => self.note("note", &show::landed(why, *continues)),
+            Event::TurnFailed { turn, message, .. } => self.add_note("bad", &format!("{turn} failed: {message}")),
+            Event::ModeChanged { mode, .. } => self.add_note("note", &format!("mode: {mode}")),
+            Event::ModelChanged { model, .. } => self.add_note("note", &format!("model: {model}")),
+            Event::AutopilotContinued { count, .. } => self.add_note("note", &format!("told to go on, {count}")),
+            Event::AutopilotStopped { why, continues } => {
+                self.add_note("note", &event_text::describe_autopilot_stop(why, *continues))
+            }
             Event::ActivationEnded { outcome, .. } => {
-                let ended = self.whose(task, &format!("ended: {}", outcome.word()));
+                let ended = self.with_task_path(task, &format!("ended: {}", outcome.as_str()));
                 self.add(format_args!("<p class=\"note\">{ended}</p>\n"));
             }
-            Event::TaskInterrupted => self.note("note", "interrupted"),
-            Event::FleetEnded { end } => self.note("note", &format!("fleet ended: {}", word(*end))),
+            Event::TaskInterrupted => self.add_note("note", "interrupted"),
+            Event::FleetEnded { end } => self.add_note("note", &format!("fleet ended: {}", fleet_end_word(*end))),
             _other => {}
         }
     }
 
-    fn block(&mut self, task: TaskId, turn: Turn, block: &Block) {
+    fn add_block(&mut self, task: TaskId, turn: Turn, block: &ContentBlock) {
         match block {
-            Block::Text { text: words } => {
+            ContentBlock::Text { text: words } => {
                 self.add(format_args!("<div class=\"said\">\n{}</div>\n", markdown::html(words)))
             }
-            Block::Thinking { text: words } => {
-                self.add(format_args!("<details><summary>thinking</summary><pre>{}</pre></details>\n", text(words)));
+            ContentBlock::Thinking { text: words } => {
+                self.add(format_args!(
+                    "<details><summary>thinking</summary><pre>{}</pre></details>\n",
+                    escape_html(words)
+                ));
             }
-            Block::Call(call) => self.call(task, turn, call),
-            Block::Opaque { .. } => {}
+            ContentBlock::Call(call) => self.add_call(task, turn, call),
+            ContentBlock::Opaque { .. } => {}
         }
     }
 
     /// A call, folded, with its answer.
-    fn call(&mut self, task: TaskId, turn: Turn, call: &Call) {
-        let head = text(&show::line(call));
-        let input = || format!("<pre>{}</pre>\n", text(&clip_middle(&call.input, SHOWN)));
-        let input = diff::html(call).unwrap_or_else(input);
+    fn add_call(&mut self, task: TaskId, turn: Turn, call: &ToolCallRequest) {
+        let head = escape_html(&event_text::call_line(call));
+        let input = || format!("<pre>{}</pre>\n", escape_html(&clip_middle(&call.input, MAX_SHOWN_BYTES)));
+        let input = diff::call_diff_html(call).unwrap_or_else(input);
         self.add(format_args!("<details><summary>{head}</summary>\n{input}"));
         match self.answers.remove(&(task, turn, call.id.clone())) {
             Some(answer) => {
-                let said = clip_middle(&answer.text, SHOWN);
-                self.add(format_args!("<p>{}</p>\n<pre>{}</pre>\n", answer.status.word(), text(&said)));
+                let said = clip_middle(&answer.text, MAX_SHOWN_BYTES);
+                self.add(format_args!("<p>{}</p>\n<pre>{}</pre>\n", answer.status.as_str(), escape_html(&said)));
             }
-            None => self.note("bad", "not answered"),
+            None => self.add_note("bad", "not answered"),
         }
         self.add(format_args!("</details>\n"));
     }
 
     /// Words with the path of the task they are about, unless it is the root.
-    fn whose(&self, task: TaskId, words: &str) -> String {
+    fn with_task_path(&self, task: TaskId, words: &str) -> String {
         match self.paths.get(&task) {
-            Some(path) if path != "/root" => format!("{}: {}", text(path), text(words)),
-            Some(_) | None => text(words),
+            Some(path) if path != "/root" => format!("{}: {}", escape_html(path), escape_html(words)),
+            Some(_) | None => escape_html(words),
         }
     }
 
-    fn note(&mut self, class: &str, words: &str) {
-        self.add(format_args!("<p class=\"{class}\">{}</p>\n", text(words)));
+    fn add_note(&mut self, class: &str, words: &str) {
+        self.add(format_args!("<p class=\"{class}\">{}</p>\n", escape_html(words)));
     }
 
     fn add(&mut self, part: std::fmt::Arguments<'_>) {
@@ -238,29 +247,29 @@ impl Page {
 
 /// How far the session's newest fleet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fleet {
+enum FleetPageState {
     UnderWay,
     Ended(FleetEnd),
 }
 
-fn fleet(log: &[Envelope]) -> Option<Fleet> {
+fn newest_fleet(log: &[Envelope]) -> Option<FleetPageState> {
     log.iter().rev().find_map(|envelope| match &envelope.entry.event {
-        Event::FleetEnded { end } => Some(Fleet::Ended(*end)),
-        Event::FleetBegan(_) => Some(Fleet::UnderWay),
+        Event::FleetEnded { end } => Some(FleetPageState::Ended(*end)),
+        Event::FleetBegan(_) => Some(FleetPageState::UnderWay),
         _other => None,
     })
 }
 
-fn ended(fleet: Fleet, todos: &[TodoRow]) -> String {
+fn describe_fleet(fleet: FleetPageState, todos: &[TodoRow]) -> String {
     let word = match fleet {
-        Fleet::UnderWay => "not finished",
-        Fleet::Ended(end) => word(end),
+        FleetPageState::UnderWay => "not finished",
+        FleetPageState::Ended(end) => fleet_end_word(end),
     };
     let done = todos.iter().filter(|row| row.todo.status == TodoStatus::Done).count();
-    format!("fleet {word}: {done} of {} done", print::count(todos.len(), "todo"))
+    format!("fleet {word}: {done} of {} done", print::pluralize(todos.len(), "todo"))
 }
 
-fn word(end: FleetEnd) -> &'static str {
+fn fleet_end_word(end: FleetEnd) -> &'static str {
     match end {
         FleetEnd::Done => "done",
         FleetEnd::Blocked => "blocked",
@@ -268,7 +277,7 @@ fn word(end: FleetEnd) -> &'static str {
     }
 }
 
-fn paths(tasks: &[TaskView]) -> BTreeMap<TaskId, String> {
+fn task_paths(tasks: &[TaskView]) -> BTreeMap<TaskId, String> {
     tasks.iter().map(|task| (task.id, task.path.clone())).collect()
 }
 
@@ -284,7 +293,7 @@ fn in_order(tasks: &[TaskView]) -> Vec<&TaskView> {
 }
 
 /// The answer to each call of each turn: two turns may have calls of one id.
-fn answers(log: &[Envelope]) -> BTreeMap<(TaskId, Turn, CallId), Answer> {
+fn call_answers(log: &[Envelope]) -> BTreeMap<(TaskId, Turn, CallId), ToolResult> {
     let (mut turns, mut answers) = (BTreeMap::new(), BTreeMap::new());
     for envelope in log {
         let task = envelope.entry.task;

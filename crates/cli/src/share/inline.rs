@@ -1,32 +1,32 @@
 //! Markdown within a line, as HTML. Every word is escaped, and a link leads only to the web or to a mailbox.
 
-use super::escape::text;
-use crate::inline::{Mark, Piece, pieces};
+use super::escape::escape_html;
+use crate::inline_markdown::{InlineSpan, InlineStyle, parse_inline};
 
 /// The HTML of a line or a paragraph.
 pub(super) fn html(words: &str) -> String {
-    all(&pieces(words))
+    pieces_html(&parse_inline(words))
 }
 
-fn all(pieces: &[Piece<'_>]) -> String {
-    pieces.iter().map(one).collect()
+fn pieces_html(pieces: &[InlineSpan<'_>]) -> String {
+    pieces.iter().map(piece_html).collect()
 }
 
-fn one(piece: &Piece<'_>) -> String {
+fn piece_html(piece: &InlineSpan<'_>) -> String {
     match piece {
-        Piece::Text(words) => text(words),
-        Piece::Code { inner, .. } => format!("<code>{}</code>", text(inner)),
-        Piece::Marked { mark, inner, .. } => {
+        InlineSpan::Text(words) => escape_html(words),
+        InlineSpan::Code { inner, .. } => format!("<code>{}</code>", escape_html(inner)),
+        InlineSpan::Styled { mark, inner, .. } => {
             let tag = match mark {
-                Mark::Strong => "strong",
-                Mark::Emphasis => "em",
-                Mark::Struck => "del",
+                InlineStyle::Strong => "strong",
+                InlineStyle::Emphasis => "em",
+                InlineStyle::Strikethrough => "del",
             };
-            format!("<{tag}>{}</{tag}>", all(inner))
+            format!("<{tag}>{}</{tag}>", pieces_html(inner))
         }
-        Piece::Link { shown, address, .. } if is_safe(address) => anchor(address, &all(shown)),
-        Piece::Link { shown, address, .. } => format!("{} ({})", all(shown), text(address)),
-        Piece::Address(address) => anchor(address, &text(address)),
+        InlineSpan::Link { shown, address, .. } if is_safe(address) => anchor(address, &pieces_html(shown)),
+        InlineSpan::Link { shown, address, .. } => format!("{} ({})", pieces_html(shown), escape_html(address)),
+        InlineSpan::BareUrl(address) => anchor(address, &escape_html(address)),
     }
 }
 
@@ -38,7 +38,7 @@ fn is_safe(address: &str) -> bool {
 }
 
 fn anchor(address: &str, shown: &str) -> String {
-    format!("<a href=\"{}\" rel=\"noopener noreferrer nofollow\">{shown}</a>", text(address))
+    format!("<a href=\"{}\" rel=\"noopener noreferrer nofollow\">{shown}</a>", escape_html(address))
 }
 
 #[cfg(test)]

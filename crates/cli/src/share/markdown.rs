@@ -1,16 +1,16 @@
 //! Markdown as HTML: headings, lists, quotes, code, tables and paragraphs. What is not understood is a paragraph, and
 //! every word is escaped.
 
-use super::escape::text;
+use super::escape::escape_html;
 use super::inline;
 
 /// Lists and quotes deeper than this are paragraphs.
-const DEEP: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// The HTML of a text.
 pub(super) fn html(words: &str) -> String {
     let lines: Vec<&str> = words.lines().collect();
-    blocks(&lines, DEEP)
+    blocks(&lines, MAX_DEPTH)
 }
 
 fn blocks(lines: &[&str], deep: usize) -> String {
@@ -46,7 +46,7 @@ fn block(lines: &[&str], deep: usize) -> (String, usize) {
     if deep > 0 && first.trim_start().starts_with('>') {
         return quote(lines, deep);
     }
-    if deep > 0 && item(first).is_some() {
+    if deep > 0 && parse_item(first).is_some() {
         return list(lines, deep);
     }
     paragraph(lines)
@@ -60,7 +60,7 @@ fn paragraph(lines: &[&str]) -> (String, usize) {
             || heading(line).is_some()
             || is_rule(line)
             || is_table(below)
-            || item(line).is_some()
+            || parse_item(line).is_some()
             || line.trim_start().starts_with('>')
     };
     let more = lines.iter().enumerate().skip(1).take_while(|(at, line)| !begins(*at, line)).count();
@@ -84,7 +84,7 @@ fn code(lines: &[&str], mark: &str) -> (String, usize) {
     };
     let inner: Vec<&str> = lines.iter().skip(1).take_while(|line| !closes(line)).copied().collect();
     let taken = (inner.len() + 2).min(lines.len());
-    (format!("<pre class=\"code\"><code>{}</code></pre>\n", text(&inner.join("\n"))), taken)
+    (format!("<pre class=\"code\"><code>{}</code></pre>\n", escape_html(&inner.join("\n"))), taken)
 }
 
 /// The level below those of the page itself, and the words.
@@ -106,30 +106,32 @@ fn quote(lines: &[&str], deep: usize) -> (String, usize) {
 }
 
 /// An item of a list: how far it is set in, where its words begin, and the tag of its list.
-struct Item<'a> {
+struct MarkdownListItem<'a> {
     indent: usize,
     tag: &'static str,
     words: &'a str,
 }
 
-fn item(line: &str) -> Option<Item<'_>> {
+fn parse_item(line: &str) -> Option<MarkdownListItem<'_>> {
     let bare = line.trim_start();
     let indent = line.len() - bare.len();
     if let Some(words) = ["- ", "* ", "+ "].into_iter().find_map(|mark| bare.strip_prefix(mark)) {
-        return Some(Item { indent, tag: "ul", words });
+        return Some(MarkdownListItem { indent, tag: "ul", words });
     }
     let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
     let rest = bare.get(digits..).unwrap_or_default();
     let words = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))?;
-    (1..=4).contains(&digits).then_some(Item { indent, tag: "ol", words })
+    (1..=4).contains(&digits).then_some(MarkdownListItem { indent, tag: "ol", words })
 }
 
 fn list(lines: &[&str], deep: usize) -> (String, usize) {
-    let Some(Item { indent, tag, .. }) = lines.first().and_then(|line| item(line)) else { return paragraph(lines) };
+    let Some(MarkdownListItem { indent, tag, .. }) = lines.first().and_then(|line| parse_item(line)) else {
+        return paragraph(lines);
+    };
     let mut html = format!("<{tag}>\n");
     let mut taken = 0;
     while let Some(first) =
-        lines.get(taken).and_then(|line| item(line)).filter(|it| it.indent <= indent && it.tag == tag)
+        lines.get(taken).and_then(|line| parse_item(line)).filter(|it| it.indent <= indent && it.tag == tag)
     {
         let below = lines.get(taken + 1..).unwrap_or_default();
         let more = continued(below, indent);
@@ -155,7 +157,7 @@ fn continued(lines: &[&str], indent: usize) -> usize {
     }
     // A blank line between two items belongs to the first.
     let blank = lines.iter().skip(belongs).take_while(|line| line.trim().is_empty()).count();
-    let goes_on = lines.get(belongs + blank).is_some_and(|line| item(line).is_some());
+    let goes_on = lines.get(belongs + blank).is_some_and(|line| parse_item(line).is_some());
     if goes_on { belongs + blank } else { belongs }
 }
 

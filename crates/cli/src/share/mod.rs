@@ -14,45 +14,47 @@ use std::path::{Path, PathBuf};
 use host::Home;
 use protocol::SessionId;
 use protocol::api::{SessionView, TaskView, TasksParams};
-use store::{Reader, StoreError, TodoRow};
+use store::{SessionReader, StoreError, TodoRow};
 use tempfile::NamedTempFile;
 
 use crate::args::ExportFormat;
-use crate::failure::Failure;
+use crate::error::CliError;
 use crate::print;
 use crate::sessions::read_log;
 
 /// Who may read the file, but for what the user's mask takes away.
-const MODE: u32 = 0o666;
+const FILE_MODE: u32 = 0o666;
 
 /// A place for the file. It is known to be writable: the file has begun, under another name.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub(crate) struct ShareFile {
     path: PathBuf,
     format: ExportFormat,
     draft: NamedTempFile,
 }
 
-impl Share {
+impl ShareFile {
     /// Takes the place, or says why that cannot be.
-    pub(crate) fn at(path: &Path) -> Result<Share, Failure> {
+    pub(crate) fn create(path: &Path) -> Result<ShareFile, CliError> {
         let hint = "name a file that ends with .md or .html, such as --share run.html";
         let shown = path.display();
         let format = match path.extension().and_then(|ending| ending.to_str()) {
             Some("md") => ExportFormat::Markdown,
             Some("html") => ExportFormat::Html,
-            Some(_) | None => return Err(Failure::usage(format!("cannot share as {shown}")).hint(hint)),
+            Some(_) | None => return Err(CliError::usage(format!("cannot share as {shown}")).with_hint(hint)),
         };
         if path.is_dir() {
-            return Err(Failure::usage(format!("cannot share as {shown}: it is a folder")).hint(hint));
+            return Err(CliError::usage(format!("cannot share as {shown}: it is a folder")).with_hint(hint));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let draft = tempfile::Builder::new()
             .prefix(".bosun-")
-            .permissions(Permissions::from_mode(MODE))
+            .permissions(Permissions::from_mode(FILE_MODE))
             .tempfile_in(folder)
-            .map_err(|error| Failure::usage(format!("cannot write {shown}: {}", reason(&error))).hint(hint))?;
-        Ok(Share { path: path.to_owned(), format, draft })
+            .map_err(|error| {
+                CliError::usage(format!("cannot write {shown}: {}", file_error_reason(&error))).with_hint(hint)
+            })?;
+        Ok(ShareFile { path: path.to_owned(), format, draft })
     }
 
     /// Where the file is while it is written, and where it will be.
@@ -64,11 +66,11 @@ impl Share {
     }
 
     /// Writes the session as it is now; the file appears whole or not at all.
-    pub(crate) fn write(mut self, home: &Home, id: SessionId) -> Result<(), Failure> {
+    pub(crate) fn write(mut self, home: &Home, id: SessionId) -> Result<(), CliError> {
         let failed = |error: &dyn std::fmt::Display, path: &Path| {
-            Failure::failed(format!("cannot write {}: {error}", path.display()))
+            CliError::failed(format!("cannot write {}: {error}", path.display()))
         };
-        let (text, damage) = page(home, id, self.format)?;
+        let (text, damage) = render_session(home, id, self.format)?;
         self.draft.write_all(text.as_bytes()).map_err(|error| failed(&error, &self.path))?;
         self.draft.as_file().sync_all().map_err(|error| failed(&error, &self.path))?;
         self.draft.persist(&self.path).map_err(|error| failed(&error.error, &self.path))?;
@@ -78,54 +80,58 @@ impl Share {
 }
 
 /// Why a file could not be made, without the name that it had meanwhile.
-fn reason(error: &std::io::Error) -> String {
+fn file_error_reason(error: &std::io::Error) -> String {
     let whole = error.to_string();
     whole.split_once(" at path ").map_or(whole.as_str(), |(reason, _)| reason).to_owned()
 }
 
 /// A session as one text, and what of its log could not be read.
-pub(crate) fn page(home: &Home, id: SessionId, format: ExportFormat) -> Result<(String, Option<Failure>), Failure> {
+pub(crate) fn render_session(
+    home: &Home,
+    id: SessionId,
+    format: ExportFormat,
+) -> Result<(String, Option<CliError>), CliError> {
     let (log, mut damage) = read_log(home, id)?;
     let text = match format {
         ExportFormat::Markdown => {
             let warning = damage.as_ref().map(|damage| format!("> {}\n\n", damage.message()));
-            print::plain(&(warning.unwrap_or_default() + &runtime::transcript(&log)))
+            print::sanitize(&(warning.unwrap_or_default() + &runtime::transcript(&log)))
         }
-        ExportFormat::Json => serde_json::to_string_pretty(&log).map_err(Failure::failed)? + "\n",
+        ExportFormat::Json => serde_json::to_string_pretty(&log).map_err(CliError::failed)? + "\n",
         ExportFormat::Html => {
-            let views = match Reader::open(home, id).and_then(|reader| Views::read(&reader)) {
+            let views = match SessionReader::open(home, id).and_then(|reader| SessionPageViews::read(&reader)) {
                 Ok(views) => views,
                 // What the log says is all there is.
                 Err(StoreError::Corrupt { path, detail }) => {
                     damage.get_or_insert_with(|| {
                         let path = path.display();
-                        Failure::failed(format!("{path} is damaged: {detail}; none of its events is missing"))
+                        CliError::failed(format!("{path} is damaged: {detail}; none of its events is missing"))
                     });
-                    Views::read(&Reader::of_events(id, &log)?)?
+                    SessionPageViews::read(&SessionReader::of_events(id, &log)?)?
                 }
                 Err(error) => return Err(error.into()),
             };
             let plan = runtime::read_plan(home, id).ok().flatten();
             let (session, tasks, todos, plan) = (&views.session, &views.tasks, &views.todos, plan.as_deref());
-            let damage = damage.as_ref().map(Failure::message);
-            html::page(&html::Shown { session, tasks, todos, plan, log: &log, damage })
+            let damage = damage.as_ref().map(CliError::message);
+            html::render_page(&html::SessionPageData { session, tasks, todos, plan, log: &log, damage })
         }
     };
     Ok((text, damage))
 }
 
 /// What a page of HTML shows besides the log.
-struct Views {
+struct SessionPageViews {
     session: SessionView,
     tasks: Vec<TaskView>,
     todos: Vec<TodoRow>,
 }
 
-impl Views {
-    fn read(reader: &Reader) -> Result<Views, StoreError> {
-        Ok(Views {
+impl SessionPageViews {
+    fn read(reader: &SessionReader) -> Result<SessionPageViews, StoreError> {
+        Ok(SessionPageViews {
             session: reader.session_view()?,
-            tasks: reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks,
+            tasks: reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks,
             todos: reader.todos()?,
         })
     }

@@ -4,30 +4,30 @@ use std::collections::{HashMap, HashSet};
 
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
-use protocol::{At, Kind, Outcome, SessionId, TaskId, TaskState};
+use protocol::{SessionId, TaskId, TaskOutcome, TaskState, TaskType, Timestamp};
 use serde::Serialize;
-use store::{Index, Reader, StoreError};
+use store::{SessionIndex, SessionReader, StoreError};
 use unicode_width::UnicodeWidthStr;
 
-use super::place::of_folder;
+use super::selection::latest_in_folder;
 use crate::args::TaskListArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::money::Money;
-use crate::run::find;
+use crate::run::find_session;
 use crate::{print, time};
 
 const HEADS: [&str; 8] = ["task", "state", "agent", "model", "turns", "tokens", "cost", "age"];
 
 /// Sessions whose tasks are listed, unless somebody says how many.
-const SESSIONS: u64 = 50;
+const DEFAULT_SESSIONS: u64 = 50;
 
 /// A name keeps so many columns at most.
-const LONGEST: usize = 40;
+const MAX_NAME_COLUMNS: usize = 40;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct SessionTasks {
     session: SessionId,
     title: String,
     /// The process that runs it now.
@@ -40,35 +40,36 @@ struct Listed {
     asking: HashSet<TaskId>,
 }
 
-pub(super) fn list(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure> {
+pub(super) fn list(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError> {
     if options.all {
         return list_all(home, options);
     }
-    let session = options.session.as_ref().map_or_else(|| of_folder(home), |prefix| find(home, prefix))?;
-    let listed = read(home, session, options)?;
+    let session =
+        options.session.as_ref().map_or_else(|| latest_in_folder(home), |prefix| find_session(home, prefix))?;
+    let listed = read_tasks(home, session, options)?;
     if options.json {
         print::json(&listed);
     } else {
-        table(&[listed], SystemClock.now());
+        print_table(&[listed], SystemClock.now());
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Lists the tasks of every session, newest session first, one page of sessions at a time.
-fn list_all(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure> {
-    let (mut all, mut exit) = (Vec::new(), Exit::Success);
-    let limit = usize::try_from(options.limit.unwrap_or(SESSIONS)).unwrap_or(usize::MAX);
-    let ids = Index::current(home)?.newest(options.state.as_deref())?;
+fn list_all(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError> {
+    let (mut all, mut exit) = (Vec::new(), CommandExit::Success);
+    let limit = usize::try_from(options.limit.unwrap_or(DEFAULT_SESSIONS)).unwrap_or(usize::MAX);
+    let ids = SessionIndex::current(home)?.newest(options.state.as_deref())?;
     let mut ids = ids.into_iter().skip(usize::try_from(options.offset).unwrap_or(usize::MAX));
     let mut looked = options.offset;
     for id in ids.by_ref() {
         looked += 1;
-        match read(home, id, options) {
+        match read_tasks(home, id, options) {
             Ok(listed) if listed.tasks.is_empty() => {}
             Ok(listed) => all.push(listed),
             Err(error) => {
                 print::error(&format!("{id} is left out: {error}"));
-                exit = Exit::Failed;
+                exit = CommandExit::Failed;
             }
         }
         if all.len() >= limit {
@@ -78,7 +79,7 @@ fn list_all(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure> {
     if options.json {
         print::json(&all);
     } else {
-        table(&all, SystemClock.now());
+        print_table(&all, SystemClock.now());
     }
     let older = ids.count();
     if older > 0 {
@@ -87,18 +88,18 @@ fn list_all(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn read(home: &Home, session: SessionId, options: &TaskListArgs) -> Result<Listed, StoreError> {
-    let reader = Reader::open(home, session)?;
+fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result<SessionTasks, StoreError> {
+    let reader = SessionReader::open(home, session)?;
     let SessionView { title, owner_pid, model, .. } = reader.session_view()?;
     let wanted = TasksParams {
         state: options.state.clone(),
-        kind: options.kind.map(Kind::from),
+        kind: options.kind.map(TaskType::from),
         below: options.below.as_ref().map(|path| absolute(path)),
         all: options.removed,
-        ..TasksParams::every()
+        ..TasksParams::all_tasks()
     };
     let asking = reader.asks(false)?.into_iter().map(|ask| ask.task).collect();
-    Ok(Listed { session, title, owner_pid, tasks: reader.tasks(&wanted)?.tasks, model, asking })
+    Ok(SessionTasks { session, title, owner_pid, tasks: reader.tasks(&wanted)?.tasks, model, asking })
 }
 
 /// A path from the root, however it was written.
@@ -107,20 +108,20 @@ fn absolute(path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("/root/{path}") }
 }
 
-fn table(all: &[Listed], now: At) {
+fn print_table(all: &[SessionTasks], now: Timestamp) {
     if all.iter().all(|listed| listed.tasks.is_empty()) {
         return print::note("no tasks");
     }
     let mut rows = vec![(HEADS.map(str::to_owned), "doing".to_owned())];
     for listed in all {
-        rows.extend(tree(&listed.tasks).iter().map(|drawn| (cells(drawn, listed, now), doing(drawn.task))));
+        rows.extend(tree(&listed.tasks).iter().map(|drawn| (cells(drawn, listed, now), describe_activity(drawn.task))));
     }
     let widths: [usize; 8] =
         std::array::from_fn(|column| rows.iter().map(|(cells, _)| cells[column].width()).max().unwrap_or(0));
     let line = |(cells, doing): &([String; 8], String)| {
         let aligned: Vec<String> = (0..8)
             .map(|column| match column {
-                0..4 => print::cell(&cells[column], widths[column]),
+                0..4 => print::fit_cell(&cells[column], widths[column]),
                 _numbers => format!("{:>1$}", cells[column], widths[column]),
             })
             .collect();
@@ -130,7 +131,7 @@ fn table(all: &[Listed], now: At) {
     rows.next().into_iter().map(line).for_each(print::row);
     for listed in all {
         let owner = listed.owner_pid.map_or_else(|| "not running".to_owned(), |pid| format!("process {pid}"));
-        let title = print::plain(&print::one_line(&listed.title, 60));
+        let title = print::sanitize(&print::one_line(&listed.title, 60));
         print::row(format_args!("{}  {owner}  {title}", listed.session));
         rows.by_ref().take(listed.tasks.len()).map(line).for_each(print::row);
     }
@@ -138,7 +139,7 @@ fn table(all: &[Listed], now: At) {
 
 /// A task with its place in the tree.
 #[derive(Debug)]
-struct Drawn<'a> {
+struct TaskTreeRow<'a> {
     task: &'a TaskView,
     /// How far below the top it is drawn.
     depth: usize,
@@ -148,26 +149,27 @@ struct Drawn<'a> {
 
 /// Parents before their children, and children in the order they were made. A task whose parent is not shown is drawn
 /// below its nearest ancestor that is, or at the top with its whole path.
-fn tree(tasks: &[TaskView]) -> Vec<Drawn<'_>> {
+fn tree(tasks: &[TaskView]) -> Vec<TaskTreeRow<'_>> {
     let known: HashMap<&str, TaskId> = tasks.iter().map(|task| (task.path.as_str(), task.id)).collect();
     let mut below: HashMap<Option<TaskId>, Vec<(&TaskView, &str)>> = HashMap::new();
     for task in tasks.iter().rev() {
-        let (above, name) = place(task, &known);
+        let (above, name) = ancestor_and_name(task, &known);
         below.entry(above).or_default().push((task, name));
     }
     let top = below.remove(&None).unwrap_or_default();
-    let mut open: Vec<Drawn<'_>> = top.into_iter().map(|(task, name)| Drawn { task, depth: 0, name }).collect();
+    let mut open: Vec<TaskTreeRow<'_>> =
+        top.into_iter().map(|(task, name)| TaskTreeRow { task, depth: 0, name }).collect();
     let mut ordered = Vec::with_capacity(tasks.len());
     while let Some(drawn) = open.pop() {
         let (children, depth) = (below.remove(&Some(drawn.task.id)).unwrap_or_default(), drawn.depth + 1);
-        open.extend(children.into_iter().map(|(task, name)| Drawn { task, depth, name }));
+        open.extend(children.into_iter().map(|(task, name)| TaskTreeRow { task, depth, name }));
         ordered.push(drawn);
     }
     ordered
 }
 
 /// The nearest ancestor that is shown, and what the task is called below it.
-fn place<'a>(task: &'a TaskView, known: &HashMap<&str, TaskId>) -> (Option<TaskId>, &'a str) {
+fn ancestor_and_name<'a>(task: &'a TaskView, known: &HashMap<&str, TaskId>) -> (Option<TaskId>, &'a str) {
     if task.parent.is_none() {
         return (None, &task.name);
     }
@@ -180,14 +182,14 @@ fn place<'a>(task: &'a TaskView, known: &HashMap<&str, TaskId>) -> (Option<TaskI
     }
 }
 
-fn cells(drawn: &Drawn<'_>, listed: &Listed, now: At) -> [String; 8] {
+fn cells(drawn: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [String; 8] {
     let task = drawn.task;
     let indent = "  ".repeat(drawn.depth.min(12));
     let stalled = if task.stalled_since_at.is_some() { ", stalled" } else { "" };
     let removed = if task.forgotten { ", removed" } else { "" };
     let model = match task.kind {
-        Kind::Shell => "",
-        Kind::Main | Kind::Agent => task.model.as_ref().map_or(&listed.model, |model| &model.effective),
+        TaskType::Shell => "",
+        TaskType::Main | TaskType::Agent => task.model.as_ref().map_or(&listed.model, |model| &model.effective),
     };
     let cost = if task.turns == 0 && task.cost_micros == 0 {
         String::new()
@@ -195,42 +197,42 @@ fn cells(drawn: &Drawn<'_>, listed: &Listed, now: At) -> [String; 8] {
         Money::new(task.cost_micros, task.priced).to_string()
     };
     [
-        format!("{indent}{}", print::plain(&print::one_line(drawn.name, LONGEST))),
-        format!("{}{stalled}{removed}", state(&task.state, listed.asking.contains(&task.id))),
-        print::plain(&task.agent),
-        print::plain(&print::one_line(short_model(model), 28)),
+        format!("{indent}{}", print::sanitize(&print::one_line(drawn.name, MAX_NAME_COLUMNS))),
+        format!("{}{stalled}{removed}", describe_state(&task.state, listed.asking.contains(&task.id))),
+        print::sanitize(&task.agent),
+        print::sanitize(&print::one_line(short_model(model), 28)),
         task.turns.to_string(),
         task.usage.total().to_string(),
         cost,
-        time::ago(task.created_at, now),
+        time::format_age(task.created_at, now),
     ]
 }
 
 /// How a task is. One that waits for a person's decision does nothing, though it has not ended.
-fn state(state: &TaskState, asks: bool) -> String {
+fn describe_state(state: &TaskState, asks: bool) -> String {
     match (state, asks) {
         (TaskState::Running, true) => "needs you".into(),
-        (state, true) => format!("{}, needs you", state.word()),
-        (state, false) => state.word().into(),
+        (state, true) => format!("{}, needs you", state.as_str()),
+        (state, false) => state.as_str().into(),
     }
 }
 
 /// A file is known by its last name.
 pub(crate) fn short_model(model: &str) -> &str {
     match model.split_once('/') {
-        Some((provider, path)) if crate::setup::is_file(provider) => path.rsplit('/').next().unwrap_or(path),
+        Some((provider, path)) if crate::setup::is_file_provider(provider) => path.rsplit('/').next().unwrap_or(path),
         _named => model,
     }
 }
 
 /// What a task says that it does, or what it is for; once it has failed, why.
-fn doing(task: &TaskView) -> String {
-    if let TaskState::Finished { outcome: Outcome::Failed { message, .. } } = &task.state {
+fn describe_activity(task: &TaskView) -> String {
+    if let TaskState::Finished { outcome: TaskOutcome::Failed { message, .. } } = &task.state {
         return print::reason(message, 80);
     }
     let words = task.intent.as_deref().filter(|intent| !intent.is_empty());
     let prompt = task.prompt.as_deref().filter(|_| task.description.is_empty());
-    print::plain(&print::one_line(words.or(prompt).unwrap_or(&task.description), 80))
+    print::sanitize(&print::one_line(words.or(prompt).unwrap_or(&task.description), 80))
 }
 
 #[cfg(test)]
@@ -259,9 +261,9 @@ mod tests {
     /// B5: an asking task was one that runs.
     #[test]
     fn a_task_that_asks_needs_you() {
-        assert_eq!(state(&TaskState::Running, true), "needs you");
-        assert_eq!(state(&TaskState::Interrupted, true), "interrupted, needs you");
-        assert_eq!(state(&TaskState::Running, false), "running");
+        assert_eq!(describe_state(&TaskState::Running, true), "needs you");
+        assert_eq!(describe_state(&TaskState::Interrupted, true), "interrupted, needs you");
+        assert_eq!(describe_state(&TaskState::Running, false), "running");
     }
 
     #[test]

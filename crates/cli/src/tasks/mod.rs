@@ -1,68 +1,73 @@
 //! `bosun tasks`: what every agent and command of a session does, from any terminal, while it runs and after.
 
+mod event_lines;
 mod follow;
-mod give;
 mod list;
-mod place;
+mod selection;
 mod show;
 mod tail;
-mod told;
+mod task_command;
 
-use protocol::api::{Command, SendParams, StopTaskParams, TaskParams, TaskView};
-use protocol::{Cancel, Delivery, Outcome, TaskState};
+use protocol::api::{SendParams, SessionCommand, StopTaskParams, TaskParams, TaskView};
+use protocol::{CancelMode, MailDelivery, TaskOutcome, TaskState};
 use serde::Serialize;
 
 pub(crate) use self::list::short_model;
-use self::place::Chosen;
+use self::selection::SelectedTask;
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::Setup;
 
-pub(crate) async fn perform(args: TasksArgs) -> Result<Exit, Failure> {
-    let home = Setup::to_read()?.home;
+pub(crate) async fn perform(args: TasksArgs) -> Result<CommandExit, CliError> {
+    let home = Setup::read_only()?.home;
     match args.command {
         None => list::list(&home, &args.list),
         Some(TasksCommand::List(options)) => list::list(&home, &options),
-        Some(TasksCommand::Show(args)) => show::show(&home, &Chosen::find(&home, &args)?, args.json),
+        Some(TasksCommand::Show(args)) => show::show(&home, &SelectedTask::find(&home, &args)?, args.json),
         Some(TasksCommand::Tail { chosen, tree, after }) => {
-            tail::tail(&home, &Chosen::find(&home, &chosen)?, tail::Wanted { tree, after, json: chosen.json }).await
+            tail::tail(
+                &home,
+                &SelectedTask::find(&home, &chosen)?,
+                tail::TailOptions { tree, after, json: chosen.json },
+            )
+            .await
         }
         Some(TasksCommand::Send { chosen, text, follow_up, interrupt }) => {
             let delivery = match (follow_up, interrupt) {
-                (true, _) => Delivery::FollowUp,
-                (false, true) => Delivery::Interrupt,
-                (false, false) => Delivery::Steer,
+                (true, _) => MailDelivery::FollowUp,
+                (false, true) => MailDelivery::Interrupt,
+                (false, false) => MailDelivery::Steer,
             };
             if text.trim().is_empty() {
-                return Err(Failure::usage("the message is empty"));
+                return Err(CliError::usage("the message is empty"));
             }
             let send = |task| {
-                Command::Send(SendParams { task: Some(task), text, images: Vec::new(), delivery, display: None })
+                SessionCommand::Send(SendParams { task: Some(task), text, images: Vec::new(), delivery, display: None })
             };
-            give::give(&home, &Chosen::find(&home, &chosen)?, send, chosen.json).await
+            task_command::deliver_to_task(&home, &SelectedTask::find(&home, &chosen)?, send, chosen.json).await
         }
         Some(TasksCommand::Stop { chosen, now, tree: _ }) => {
-            let how = if now { Cancel::Abort } else { Cancel::WrapUp };
-            let stop = |task| Command::StopTask(StopTaskParams { task, how });
-            give::give(&home, &Chosen::find(&home, &chosen)?, stop, chosen.json).await
+            let how = if now { CancelMode::Abort } else { CancelMode::WrapUp };
+            let stop = |task| SessionCommand::StopTask(StopTaskParams { task, how });
+            task_command::deliver_to_task(&home, &SelectedTask::find(&home, &chosen)?, stop, chosen.json).await
         }
-        Some(TasksCommand::Output(args)) => Ok(output(&home, &Chosen::find(&home, &args)?, &args)),
+        Some(TasksCommand::Output(args)) => Ok(print_task_output(&home, &SelectedTask::find(&home, &args)?, &args)),
         Some(TasksCommand::Background(args)) => {
-            let promote = |task| Command::Promote(TaskParams { task });
-            give::give(&home, &Chosen::find(&home, &args)?, promote, args.json).await
+            let promote = |task| SessionCommand::Promote(TaskParams { task });
+            task_command::deliver_to_task(&home, &SelectedTask::find(&home, &args)?, promote, args.json).await
         }
         Some(TasksCommand::Rm(args)) => {
-            let forget = |task| Command::Forget(TaskParams { task });
-            give::give(&home, &Chosen::find(&home, &args)?, forget, args.json).await
+            let forget = |task| SessionCommand::Forget(TaskParams { task });
+            task_command::deliver_to_task(&home, &SelectedTask::find(&home, &args)?, forget, args.json).await
         }
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Output<'a> {
+struct TaskOutputReport<'a> {
     session: protocol::SessionId,
     task: protocol::TaskId,
     path: &'a str,
@@ -70,26 +75,26 @@ struct Output<'a> {
     output: &'a str,
 }
 
-fn output(home: &host::Home, chosen: &Chosen, args: &TaskArgs) -> Exit {
-    let Chosen { session, task, .. } = chosen;
-    let output = runtime::output(home, *session, task);
+fn print_task_output(home: &host::Home, chosen: &SelectedTask, args: &TaskArgs) -> CommandExit {
+    let SelectedTask { session, task, .. } = chosen;
+    let output = runtime::task_output(home, *session, task);
     if args.json {
-        let (state, path) = (task.state.word(), &*task.path);
-        print::json(&Output { session: *session, task: task.id, path, state, output: &output });
+        let (state, path) = (task.state.as_str(), &*task.path);
+        print::json(&TaskOutputReport { session: *session, task: task.id, path, state, output: &output });
     } else if output.is_empty() {
-        print::note(silent(task));
+        print::note(no_output_message(task));
     } else {
-        print::answer(print::plain(output.trim_end()));
+        print::output(print::sanitize(output.trim_end()));
     }
-    Exit::Success
+    CommandExit::Success
 }
 
 /// Why there is nothing to print of a task.
-fn silent(task: &TaskView) -> String {
-    let (path, state) = (print::plain(&task.path), task.state.word());
+fn no_output_message(task: &TaskView) -> String {
+    let (path, state) = (print::sanitize(&task.path), task.state.as_str());
     match &task.state {
-        TaskState::Finished { outcome: Outcome::Failed { message, .. } } => {
-            format!("{path} {state} and said nothing: {}", print::plain(&print::one_line(message, 160)))
+        TaskState::Finished { outcome: TaskOutcome::Failed { message, .. } } => {
+            format!("{path} {state} and said nothing: {}", print::sanitize(&print::one_line(message, 160)))
         }
         TaskState::Finished { .. } => format!("{path} ended ({state}) and said nothing"),
         TaskState::Queued

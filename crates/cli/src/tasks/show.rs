@@ -2,55 +2,58 @@
 
 use host::Home;
 use protocol::api::{MailView, TaskRecord, TaskView, TurnView};
-use protocol::{At, Evidence, Item, Mode, Origin, SessionId};
+use protocol::{Evidence, ListItem, Principal, SessionId, TaskMode, Timestamp};
 use serde::Serialize;
 
-use super::place::{Chosen, Paths};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use super::selection::{SelectedTask, TaskPaths};
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::money::Money;
 use crate::{lists, print};
 
 /// Most letters of what a line holds.
-const SHORT: usize = 160;
+const MAX_LINE_CHARS: usize = 160;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct TaskDetails {
     session: SessionId,
     record: TaskRecord,
     /// The items of the session's list that it does.
-    items: Vec<Item>,
+    items: Vec<ListItem>,
 }
 
-pub(super) fn show(home: &Home, chosen: &Chosen, json: bool) -> Result<Exit, Failure> {
-    let gone = || Failure::failed(format!("{} is gone", chosen.task.id));
+pub(super) fn show(home: &Home, chosen: &SelectedTask, json: bool) -> Result<CommandExit, CliError> {
+    let gone = || CliError::failed(format!("{} is gone", chosen.task.id));
     let record = chosen.reader.record(chosen.task.id)?.ok_or_else(gone)?;
     let session = chosen.session_view()?;
     // A list that cannot be read takes nothing from what is known of the task.
-    let items = lists::items_of(home, &session, chosen.task.id).unwrap_or_default();
+    let items = lists::items_of_task(home, &session, chosen.task.id).unwrap_or_default();
     if json {
-        print::json(&Shown { session: chosen.session, record, items });
-        return Ok(Exit::Success);
+        print::json(&TaskDetails { session: chosen.session, record, items });
+        return Ok(CommandExit::Success);
     }
     let paths = chosen.paths()?;
     describe(&record, chosen.session, &session.model);
-    section("items", items.iter().map(|item| format!("{} {}: {}", item.id, item.status.word(), short(&item.subject))));
-    section("prompt", record.task.prompt.iter().map(|text| print::plain(text)));
+    section(
+        "items",
+        items.iter().map(|item| format!("{} {}: {}", item.id, item.status.as_str(), short(&item.subject))),
+    );
+    section("prompt", record.task.prompt.iter().map(|text| print::sanitize(text)));
     section("mail", record.mail.iter().map(|piece| mail(piece, &paths)));
     section("turns", record.turns.iter().map(turn));
     section("evidence", record.evidence.iter().map(evidence));
-    section("result", record.task.result.iter().filter(|text| !text.is_empty()).map(|text| print::plain(text)));
-    Ok(Exit::Success)
+    section("result", record.task.result.iter().filter(|text| !text.is_empty()).map(|text| print::sanitize(text)));
+    Ok(CommandExit::Success)
 }
 
 fn describe(record: &TaskRecord, session: SessionId, session_model: &str) {
     let task = &record.task;
     let mut rows = vec![
         ("task", task.id.to_string()),
-        ("path", print::plain(&task.path)),
+        ("path", print::sanitize(&task.path)),
         ("session", session.to_string()),
-        ("agent", print::plain(&task.agent)),
+        ("agent", print::sanitize(&task.agent)),
         ("for", short(&task.description)),
         ("state", state(task)),
         ("mode", mode(task).to_owned()),
@@ -65,22 +68,22 @@ fn describe(record: &TaskRecord, session: SessionId, session_model: &str) {
     add("ended", task.ended_at.map(|at| at.to_string()));
     add("stalled since", task.stalled_since_at.map(|at| at.to_string()));
     add("stop asked", task.cancel.map(|cancel| format!("by {}", word(&cancel.by))));
-    add("last outcome", task.last_outcome.as_ref().map(|outcome| outcome.word().to_owned()));
+    add("last outcome", task.last_outcome.as_ref().map(|outcome| outcome.as_str().to_owned()));
     add("doing", task.intent.as_deref().map(short));
     add("unread", (task.unread > 0).then(|| format!("{} messages", task.unread)));
     add("turns", Some(task.turns.to_string()));
     add("tokens", Some(task.usage.total().to_string()));
     add("cost", Some(Money::new(task.cost_micros, task.priced).to_string()));
     for (name, value) in rows {
-        print::answer(format_args!("{name:<14} {value}").to_string().trim_end());
+        print::output(format_args!("{name:<14} {value}").to_string().trim_end());
     }
 }
 
 fn mode(task: &TaskView) -> &'static str {
     match (task.mode, task.ended_at) {
-        (Mode::Background, _) => "background",
-        (Mode::Sync, None) => "its parent waits for it",
-        (Mode::Sync, Some(_)) => "its parent waited for it",
+        (TaskMode::Background, _) => "background",
+        (TaskMode::Sync, None) => "its parent waits for it",
+        (TaskMode::Sync, Some(_)) => "its parent waited for it",
     }
 }
 
@@ -88,10 +91,10 @@ fn state(task: &TaskView) -> String {
     let stalled = if task.stalled_since_at.is_some() { ", stalled" } else { "" };
     let removed = if task.forgotten { ", removed" } else { "" };
     let why = match &task.last_outcome {
-        Some(protocol::Outcome::Failed { message, .. }) => format!(": {}", short(message)),
+        Some(protocol::TaskOutcome::Failed { message, .. }) => format!(": {}", short(message)),
         Some(_) | None => String::new(),
     };
-    format!("{}{stalled}{removed}{why}", task.state.word())
+    format!("{}{stalled}{removed}{why}", task.state.as_str())
 }
 
 /// The model that is asked, and which was wanted or answered if that is another one.
@@ -103,35 +106,36 @@ fn model(task: &TaskView, session_model: &str) -> String {
     });
     let reported = task.reported_model.as_ref().filter(|name| !asked.ends_with(&***name));
     let reported = reported.map(|name| format!(", {name} answers")).unwrap_or_default();
-    print::plain(&format!("{asked}{}{reported}", wanted.unwrap_or_default()))
+    print::sanitize(&format!("{asked}{}{reported}", wanted.unwrap_or_default()))
 }
 
 fn section(name: &str, lines: impl Iterator<Item = String>) {
     for (number, line) in lines.enumerate() {
         if number == 0 {
-            print::answer(format_args!("\n{name}"));
+            print::output(format_args!("\n{name}"));
         }
-        line.lines().for_each(|line| print::answer(format_args!("  {line}")));
+        line.lines().for_each(|line| print::output(format_args!("  {line}")));
     }
 }
 
-fn mail(mail: &MailView, paths: &Paths) -> String {
+fn mail(mail: &MailView, paths: &TaskPaths) -> String {
     let from = match mail.from {
-        Origin::User => "the user".to_owned(),
-        Origin::Task { id } => paths.get(&id).cloned().unwrap_or_else(|| id.to_string()),
-        Origin::Runtime => "the runtime".to_owned(),
+        Principal::User => "the user".to_owned(),
+        Principal::Task { id } => paths.get(&id).cloned().unwrap_or_else(|| id.to_string()),
+        Principal::Runtime => "the runtime".to_owned(),
     };
     let moved = mail.moved_at.map(|at| format!(" {at}")).unwrap_or_default();
-    print::plain(&format!("{} from {from}, {}{moved}: {}", mail.mail, mail.state.word(), short(&mail.text)))
+    print::sanitize(&format!("{} from {from}, {}{moved}: {}", mail.mail, mail.state.as_str(), short(&mail.text)))
 }
 
 fn turn(turn: &TurnView) -> String {
     let usage = turn.usage;
-    let took =
-        turn.ended_at.map_or_else(|| "under way".to_owned(), |end: At| format!("{:?}", end.since(turn.begun_at)));
-    let model = turn.answered.as_deref().unwrap_or(&turn.asked);
-    let said = turn.said.as_ref().map(|said| format!("  {}", short(said))).unwrap_or_default();
-    print::plain(&format!(
+    let took = turn
+        .ended_at
+        .map_or_else(|| "under way".to_owned(), |end: Timestamp| format!("{:?}", end.since(turn.begun_at)));
+    let model = turn.reported_model.as_deref().unwrap_or(&turn.requested_model);
+    let said = turn.text.as_ref().map(|said| format!("  {}", short(said))).unwrap_or_default();
+    print::sanitize(&format!(
         "{}  {model}  {} in, {} out, {} from cache  {}  {took}{said}",
         turn.turn,
         usage.input,
@@ -142,13 +146,13 @@ fn turn(turn: &TurnView) -> String {
 }
 
 fn evidence(piece: &Evidence) -> String {
-    print::plain(&match piece {
-        Evidence::Changed { path } => format!("changed {}", print::one_line(path, SHORT)),
+    print::sanitize(&match piece {
+        Evidence::Changed { path } => format!("changed {}", print::one_line(path, MAX_LINE_CHARS)),
         Evidence::Ran { command, exit: Some(code) } => {
-            format!("ran `{}`, exit code {code}", print::one_line(command, SHORT))
+            format!("ran `{}`, exit code {code}", print::one_line(command, MAX_LINE_CHARS))
         }
         Evidence::Ran { command, exit: None } => {
-            format!("ran `{}`, ended by a signal", print::one_line(command, SHORT))
+            format!("ran `{}`, ended by a signal", print::one_line(command, MAX_LINE_CHARS))
         }
     })
 }
@@ -158,7 +162,7 @@ fn word(value: &impl Serialize) -> String {
 }
 
 fn short(text: &str) -> String {
-    print::plain(&print::one_line(text, SHORT))
+    print::sanitize(&print::one_line(text, MAX_LINE_CHARS))
 }
 
 #[cfg(test)]

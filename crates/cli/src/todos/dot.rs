@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use protocol::api::TodoView;
 
-use super::asking::Asking;
-use super::mark::Mark;
+use super::awaiting_decision::AwaitingDecision;
+use super::mark::TodoMark;
 use crate::print;
 
 /// Draws the graph.
-pub(super) fn draw(todos: &[TodoView], asking: &Asking) -> String {
+pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
     let number: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
     let mut text = String::from("digraph todos {\n  node [shape=box, style=\"rounded,filled\"];\n");
     for (n, todo) in todos.iter().enumerate() {
@@ -25,21 +25,21 @@ pub(super) fn draw(todos: &[TodoView], asking: &Asking) -> String {
     text + "}\n"
 }
 
-fn colour(mark: Mark) -> &'static str {
+fn colour(mark: TodoMark) -> &'static str {
     match mark {
-        Mark::Done => "#d5f0d5",
-        Mark::NeedsYou => "#fff0b3",
-        Mark::AtWork => "#d7e6fb",
-        Mark::Interrupted => "#fbefd0",
-        Mark::Ready => "#ffffff",
-        Mark::Waits => "#eeeeee",
-        Mark::Blocked => "#f8d7d7",
+        TodoMark::Done => "#d5f0d5",
+        TodoMark::NeedsYou => "#fff0b3",
+        TodoMark::AtWork => "#d7e6fb",
+        TodoMark::Interrupted => "#fbefd0",
+        TodoMark::Ready => "#ffffff",
+        TodoMark::Waits => "#eeeeee",
+        TodoMark::Blocked => "#f8d7d7",
     }
 }
 
 /// A text between quotes, as a label that shows it as it is.
 fn escaped(text: &str) -> String {
-    let line = print::plain(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let line = print::sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     line.replace('&', "&amp;").replace('\\', r"\\").replace('"', "\\\"")
 }
 
@@ -90,7 +90,7 @@ mod tests {
         let hostile = ["say \"hi\"]; }", "ends with \\", "\\N \\\" ->", "a & b &lt; c", "日本 [x=y];\n// é", ""];
         let mut todos: Vec<TodoView> = hostile.iter().map(|title| todo("x", title, &[])).collect();
         todos.push(todo("z\";", "last", &["x", "gone"]));
-        let (labels, edges) = parse(&draw(&todos, &Asking::default()));
+        let (labels, edges) = parse(&draw(&todos, &AwaitingDecision::default()));
         let plain = |title: &str| format!("○ x: {}", title.split_whitespace().collect::<Vec<_>>().join(" "));
         let expected: Vec<String> = hostile.iter().map(|title| plain(title).trim_end().to_owned()).collect();
         assert_eq!(labels[..6], expected);

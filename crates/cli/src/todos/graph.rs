@@ -7,17 +7,17 @@ use protocol::api::{TodoView, TodosParams};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use super::asking::Asking;
-use super::mark::Mark;
-use super::place::Place;
+use super::awaiting_decision::AwaitingDecision;
+use super::mark::TodoMark;
+use super::session::TodoSession;
 use super::{dot, list, mermaid};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::print;
 
 /// How the graph is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum GraphFormat {
     /// For people.
     Text,
     /// For Mermaid.
@@ -27,35 +27,36 @@ pub(super) enum Form {
 }
 
 /// An id keeps so many columns at most.
-const ID: usize = 24;
+const MAX_ID_COLUMNS: usize = 24;
 
 #[derive(Serialize)]
-struct Drawn<'a> {
+struct TodoGraphReport<'a> {
     session: SessionId,
     todos: &'a [TodoView],
     /// The ids, what depends on nothing first.
     layers: Vec<Vec<&'a str>>,
 }
 
-pub(super) fn show(place: &Place, form: Form) -> Result<Exit, Failure> {
-    let todos = place.reader.todos_page(&TodosParams::every())?.todos;
+pub(super) fn print_graph(place: &TodoSession, form: GraphFormat) -> Result<CommandExit, CliError> {
+    let todos = place.reader.todos_page(&TodosParams::all_todos())?.todos;
     if place.json {
         let layers = layers(&todos).into_iter().map(ids).collect();
-        print::json(&Drawn { session: place.session, todos: &todos, layers });
-        return Ok(Exit::Success);
+        print::json(&TodoGraphReport { session: place.session, todos: &todos, layers });
+        return Ok(CommandExit::Success);
     }
-    let asking = Asking::read(&place.reader)?;
+    let asking = AwaitingDecision::read(&place.reader)?;
     match form {
-        Form::Mermaid => print::document(mermaid::draw(&todos, &asking).as_bytes()),
-        Form::Dot => print::document(dot::draw(&todos, &asking).as_bytes()),
-        Form::Text if todos.is_empty() => print::note(format_args!("{} has no todos", place.session)),
-        Form::Text => {
-            text(&todos, &asking, print::width()).iter().for_each(print::answer);
-            let legend: Vec<String> = Mark::ALL.iter().map(|mark| format!("{} {}", mark.sign(), mark.word())).collect();
-            print::note(format_args!("{}\n{}", legend.join("  "), list::sum(&todos, &asking)));
+        GraphFormat::Mermaid => print::document(mermaid::draw(&todos, &asking).as_bytes()),
+        GraphFormat::Dot => print::document(dot::draw(&todos, &asking).as_bytes()),
+        GraphFormat::Text if todos.is_empty() => print::note(format_args!("{} has no todos", place.session)),
+        GraphFormat::Text => {
+            graph_lines(&todos, &asking, print::width()).iter().for_each(print::output);
+            let legend: Vec<String> =
+                TodoMark::ALL.iter().map(|mark| format!("{} {}", mark.sign(), mark.label())).collect();
+            print::note(format_args!("{}\n{}", legend.join("  "), list::summarize(&todos, &asking)));
         }
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn ids(layer: Vec<&TodoView>) -> Vec<&str> {
@@ -90,8 +91,8 @@ fn layers(todos: &[TodoView]) -> Vec<Vec<&TodoView>> {
 }
 
 /// One line for each todo, in so many columns if they are limited.
-fn text(todos: &[TodoView], asking: &Asking, columns: Option<usize>) -> Vec<String> {
-    let name = |todo: &TodoView| print::plain(&print::one_line(&todo.id.0, ID));
+fn graph_lines(todos: &[TodoView], asking: &AwaitingDecision, columns: Option<usize>) -> Vec<String> {
+    let name = |todo: &TodoView| print::sanitize(&print::one_line(&todo.id.0, MAX_ID_COLUMNS));
     let names = todos.iter().map(|todo| name(todo).width()).max().unwrap_or(0);
     let layers = layers(todos);
     let digits = layers.len().to_string().len();
@@ -100,21 +101,25 @@ fn text(todos: &[TodoView], asking: &Asking, columns: Option<usize>) -> Vec<Stri
         for (n, todo) in layer.iter().enumerate() {
             let head = if n == 0 { (number + 1).to_string() } else { String::new() };
             let sign = asking.mark(todo).sign();
-            let start = format!("{head:>digits$} {sign} {}  ", print::cell(&name(todo), names));
-            let after = if todo.depends_on.is_empty() { String::new() } else { format!("  ← {}", list::after(todo)) };
-            lines.push(fitted(&start, &print::plain(&print::one_line(&todo.title, 200)), &after, columns));
+            let start = format!("{head:>digits$} {sign} {}  ", print::fit_cell(&name(todo), names));
+            let after = if todo.depends_on.is_empty() {
+                String::new()
+            } else {
+                format!("  ← {}", list::dependency_names(todo))
+            };
+            lines.push(fit_line(&start, &print::sanitize(&print::one_line(&todo.title, 200)), &after, columns));
         }
     }
     lines
 }
 
 /// A line whose title gives way to what the todo depends on, which may take half of the room.
-fn fitted(start: &str, title: &str, after: &str, columns: Option<usize>) -> String {
+fn fit_line(start: &str, title: &str, after: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns else { return format!("{start}{title}{after}").trim_end().to_owned() };
     let room = columns.saturating_sub(start.width());
-    let after = print::cell(after, after.width().min(room / 2));
-    let title = print::cell(title, title.width().min(room.saturating_sub(after.width())));
-    print::cell(format!("{start}{title}{after}").trim_end(), columns).trim_end().to_owned()
+    let after = print::fit_cell(after, after.width().min(room / 2));
+    let title = print::fit_cell(title, title.width().min(room.saturating_sub(after.width())));
+    print::fit_cell(format!("{start}{title}{after}").trim_end(), columns).trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -155,11 +160,15 @@ pub(super) mod tests {
         ];
         todos[1].status = TodoStatus::Done;
         todos[3].status = TodoStatus::Blocked;
-        insta::assert_snapshot!(text(&todos, &Asking::default(), Some(60)).join("\n"));
-        let whole = text(&todos, &Asking::default(), None);
+        insta::assert_snapshot!(graph_lines(&todos, &AwaitingDecision::default(), Some(60)).join("\n"));
+        let whole = graph_lines(&todos, &AwaitingDecision::default(), None);
         assert!(whole[2].ends_with(&format!("{long}  ← read")), "{whole:?}");
         for columns in [20, 40, 80, 200] {
-            assert!(text(&todos, &Asking::default(), Some(columns)).iter().all(|line| line.width() <= columns));
+            assert!(
+                graph_lines(&todos, &AwaitingDecision::default(), Some(columns))
+                    .iter()
+                    .all(|line| line.width() <= columns)
+            );
         }
     }
 

@@ -3,11 +3,11 @@
 use protocol::TodoStatus;
 use protocol::api::TodoView;
 
-use crate::style::Role;
+use crate::style::TextRole;
 
 /// How far a todo is, in a sign and a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Mark {
+pub(crate) enum TodoMark {
     /// It is done.
     Done,
     /// Whoever works on it waits for a person's decision.
@@ -24,68 +24,75 @@ pub(crate) enum Mark {
     Blocked,
 }
 
-impl Mark {
+impl TodoMark {
     /// Every mark, in the order that legends and sums name them.
-    pub(crate) const ALL: [Mark; 7] =
-        [Mark::Done, Mark::NeedsYou, Mark::AtWork, Mark::Interrupted, Mark::Ready, Mark::Waits, Mark::Blocked];
+    pub(crate) const ALL: [TodoMark; 7] = [
+        TodoMark::Done,
+        TodoMark::NeedsYou,
+        TodoMark::AtWork,
+        TodoMark::Interrupted,
+        TodoMark::Ready,
+        TodoMark::Waits,
+        TodoMark::Blocked,
+    ];
 
     /// The mark of a status.
-    pub(crate) fn new(status: TodoStatus, ready: bool, interrupted: bool) -> Mark {
+    pub(crate) fn new(status: TodoStatus, ready: bool, interrupted: bool) -> TodoMark {
         match status {
-            TodoStatus::Done => Mark::Done,
-            TodoStatus::InProgress if interrupted => Mark::Interrupted,
-            TodoStatus::InProgress => Mark::AtWork,
-            TodoStatus::Blocked => Mark::Blocked,
-            TodoStatus::Pending if ready => Mark::Ready,
-            TodoStatus::Pending => Mark::Waits,
+            TodoStatus::Done => TodoMark::Done,
+            TodoStatus::InProgress if interrupted => TodoMark::Interrupted,
+            TodoStatus::InProgress => TodoMark::AtWork,
+            TodoStatus::Blocked => TodoMark::Blocked,
+            TodoStatus::Pending if ready => TodoMark::Ready,
+            TodoStatus::Pending => TodoMark::Waits,
         }
     }
 
     /// The mark of a todo.
-    pub(crate) fn of(todo: &TodoView) -> Mark {
-        Mark::new(todo.status, todo.ready, todo.interrupted)
+    pub(crate) fn of(todo: &TodoView) -> TodoMark {
+        TodoMark::new(todo.status, todo.ready, todo.interrupted)
     }
 
     /// The same, for work of which it is known whether it waits for a person's decision.
-    pub(crate) fn asked(self, asks: bool) -> Mark {
-        if asks && self == Mark::AtWork { Mark::NeedsYou } else { self }
+    pub(crate) fn with_ask(self, asks: bool) -> TodoMark {
+        if asks && self == TodoMark::AtWork { TodoMark::NeedsYou } else { self }
     }
 
     /// One column wide.
     pub(crate) fn sign(self) -> &'static str {
         match self {
-            Mark::Done => "✓",
-            Mark::NeedsYou => "?",
-            Mark::AtWork => "●",
-            Mark::Interrupted => "◌",
-            Mark::Ready => "○",
-            Mark::Waits => "·",
-            Mark::Blocked => "✗",
+            TodoMark::Done => "✓",
+            TodoMark::NeedsYou => "?",
+            TodoMark::AtWork => "●",
+            TodoMark::Interrupted => "◌",
+            TodoMark::Ready => "○",
+            TodoMark::Waits => "·",
+            TodoMark::Blocked => "✗",
         }
     }
 
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
-            Mark::Done => "done",
-            Mark::NeedsYou => "needs you",
-            Mark::AtWork => "at work",
-            Mark::Interrupted => "interrupted",
-            Mark::Ready => "ready",
-            Mark::Waits => "waits",
-            Mark::Blocked => "blocked",
+            TodoMark::Done => "done",
+            TodoMark::NeedsYou => "needs you",
+            TodoMark::AtWork => "at work",
+            TodoMark::Interrupted => "interrupted",
+            TodoMark::Ready => "ready",
+            TodoMark::Waits => "waits",
+            TodoMark::Blocked => "blocked",
         }
     }
 
     /// The colour that repeats it.
-    pub(crate) fn role(self) -> Role {
+    pub(crate) fn role(self) -> TextRole {
         match self {
-            Mark::Done => Role::Good,
-            Mark::NeedsYou => Role::Accent,
-            Mark::AtWork => Role::Strong,
-            Mark::Interrupted => Role::Accent,
-            Mark::Ready => Role::Plain,
-            Mark::Waits => Role::Dim,
-            Mark::Blocked => Role::Bad,
+            TodoMark::Done => TextRole::Good,
+            TodoMark::NeedsYou => TextRole::Accent,
+            TodoMark::AtWork => TextRole::Strong,
+            TodoMark::Interrupted => TextRole::Accent,
+            TodoMark::Ready => TextRole::Plain,
+            TodoMark::Waits => TextRole::Dim,
+            TodoMark::Blocked => TextRole::Bad,
         }
     }
 }

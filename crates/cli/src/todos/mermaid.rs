@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use protocol::api::TodoView;
 
-use super::asking::Asking;
-use super::mark::Mark;
+use super::awaiting_decision::AwaitingDecision;
+use super::mark::TodoMark;
 use crate::print;
 
 /// Draws the graph. Nodes are numbered, so that no id can be taken for Mermaid's own words.
-pub(super) fn draw(todos: &[TodoView], asking: &Asking) -> String {
+pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
     let number: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
     let mut text = String::from("flowchart TD\n");
     for (n, todo) in todos.iter().enumerate() {
@@ -22,39 +22,39 @@ pub(super) fn draw(todos: &[TodoView], asking: &Asking) -> String {
             text += &format!("  t{above} --> t{n}\n");
         }
     }
-    for mark in Mark::ALL {
+    for mark in TodoMark::ALL {
         text += &format!("  classDef {} {}\n", class(mark), colours(mark));
     }
     text
 }
 
-fn class(mark: Mark) -> &'static str {
+fn class(mark: TodoMark) -> &'static str {
     match mark {
-        Mark::Done => "finished",
-        Mark::NeedsYou => "asking",
-        Mark::AtWork => "working",
-        Mark::Interrupted => "interrupted",
-        Mark::Ready => "free",
-        Mark::Waits => "waiting",
-        Mark::Blocked => "blocked",
+        TodoMark::Done => "finished",
+        TodoMark::NeedsYou => "asking",
+        TodoMark::AtWork => "working",
+        TodoMark::Interrupted => "interrupted",
+        TodoMark::Ready => "free",
+        TodoMark::Waits => "waiting",
+        TodoMark::Blocked => "blocked",
     }
 }
 
-fn colours(mark: Mark) -> &'static str {
+fn colours(mark: TodoMark) -> &'static str {
     match mark {
-        Mark::Done => "fill:#d5f0d5,stroke:#3a7d3a,color:#1b1b1b",
-        Mark::NeedsYou => "fill:#fff0b3,stroke:#b38600,color:#1b1b1b",
-        Mark::AtWork => "fill:#d7e6fb,stroke:#2f5f9e,color:#1b1b1b",
-        Mark::Interrupted => "fill:#fbefd0,stroke:#9e7a2f,color:#1b1b1b",
-        Mark::Ready => "fill:#ffffff,stroke:#555555,color:#1b1b1b",
-        Mark::Waits => "fill:#eeeeee,stroke:#999999,color:#1b1b1b",
-        Mark::Blocked => "fill:#f8d7d7,stroke:#9e2f2f,color:#1b1b1b",
+        TodoMark::Done => "fill:#d5f0d5,stroke:#3a7d3a,color:#1b1b1b",
+        TodoMark::NeedsYou => "fill:#fff0b3,stroke:#b38600,color:#1b1b1b",
+        TodoMark::AtWork => "fill:#d7e6fb,stroke:#2f5f9e,color:#1b1b1b",
+        TodoMark::Interrupted => "fill:#fbefd0,stroke:#9e7a2f,color:#1b1b1b",
+        TodoMark::Ready => "fill:#ffffff,stroke:#555555,color:#1b1b1b",
+        TodoMark::Waits => "fill:#eeeeee,stroke:#999999,color:#1b1b1b",
+        TodoMark::Blocked => "fill:#f8d7d7,stroke:#9e2f2f,color:#1b1b1b",
     }
 }
 
 /// A text between quotes. Whatever may mean something to Mermaid, Markdown or HTML is written by its number.
 fn escaped(text: &str) -> String {
-    let line = print::plain(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let line = print::sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     let mut escaped = String::with_capacity(line.len());
     for c in line.chars() {
         if c.is_ascii() && !c.is_ascii_alphanumeric() && !" .,:-/".contains(c) {
@@ -74,7 +74,8 @@ mod tests {
     #[test]
     fn f7_a_mermaid_chart_says_what_the_todos_say_whatever_that_is() {
         let hostile = "say \"hi\"]; end\n%%{init: {}}%% <script>`x`</script> #35; --> Ä\u{1b}[0m";
-        let chart = draw(&[todo("end", hostile, &[]), todo("t0\"]", "B", &["end", "gone"])], &Asking::default());
+        let chart =
+            draw(&[todo("end", hostile, &[]), todo("t0\"]", "B", &["end", "gone"])], &AwaitingDecision::default());
         insta::assert_snapshot!(chart);
         // Each line is a node, an edge or a class, and no text leaves its quotes.
         for line in chart.lines().skip(1).map(str::trim) {

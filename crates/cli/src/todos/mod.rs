@@ -1,70 +1,86 @@
 //! `bosun todos`: the graph of work of a session, seen and edited from any terminal, while it runs and after.
 
-mod asking;
+mod awaiting_decision;
 mod dot;
 mod edit;
 mod graph;
 mod list;
 mod mark;
 mod mermaid;
-mod place;
+mod session;
 mod watch;
 
 use protocol::api::{NewTodo, TodoChange, TodoEdit, TodosParams};
 use protocol::{TodoId, TodoStatus};
 
-use self::edit::Change;
-use self::graph::Form;
-use self::place::Place;
-use crate::args::{NewTodoArgs, TodoArgs, TodoPlaceArgs, TodosArgs, TodosCommand};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use self::edit::RequestedTodoEdit;
+use self::graph::GraphFormat;
+use self::session::TodoSession;
+use crate::args::{NewTodoArgs, TodoArgs, TodoSessionArgs, TodosArgs, TodosCommand};
+use crate::error::CliError;
+use crate::exit::CommandExit;
 use crate::setup::Setup;
 
-pub(crate) use self::asking::Asking;
-pub(crate) use self::mark::Mark;
+pub(crate) use self::awaiting_decision::AwaitingDecision;
+pub(crate) use self::mark::TodoMark;
 
-pub(crate) async fn perform(args: TodosArgs) -> Result<Exit, Failure> {
+pub(crate) async fn perform(args: TodosArgs) -> Result<CommandExit, CliError> {
     let Setup { home, env, .. } = Setup::read()?;
-    let at = |place: &TodoPlaceArgs| Place::find(&home, place);
+    let at = |place: &TodoSessionArgs| TodoSession::find(&home, place);
     match args.command {
-        None => list::list(&at(&args.list.place)?, &wanted(&args.list)),
-        Some(TodosCommand::List(options)) => list::list(&at(&options.place)?, &wanted(&options)),
+        None => list::list(&at(&args.list.session_args)?, &list_params(&args.list)),
+        Some(TodosCommand::List(options)) => list::list(&at(&options.session_args)?, &list_params(&options)),
         Some(TodosCommand::Ready(place)) => {
-            list::list(&at(&place)?, &TodosParams { ready: true, ..TodosParams::every() })
+            list::list(&at(&place)?, &TodosParams { ready: true, ..TodosParams::all_todos() })
         }
-        Some(TodosCommand::Graph { place, mermaid, dot }) => {
+        Some(TodosCommand::Graph { session_args: place, mermaid, dot }) => {
             let form = match (mermaid, dot) {
-                (true, _) => Form::Mermaid,
-                (false, true) => Form::Dot,
-                (false, false) => Form::Text,
+                (true, _) => GraphFormat::Mermaid,
+                (false, true) => GraphFormat::Dot,
+                (false, false) => GraphFormat::Text,
             };
-            graph::show(&at(&place)?, form)
+            graph::print_graph(&at(&place)?, form)
         }
         Some(TodosCommand::Watch(place)) => watch::watch(&at(&place)?, &env).await,
-        Some(TodosCommand::Add(new)) => edit::edit(&home, &at(&new.place)?, Change::Added, vec![added(new)]).await,
+        Some(TodosCommand::Add(new)) => {
+            edit::edit(&home, &at(&new.session_args)?, RequestedTodoEdit::Added, vec![add_edit(new)]).await
+        }
         Some(TodosCommand::Done(chosen)) => {
-            edit::edit(&home, &at(&chosen.place)?, Change::Done, moved(&chosen, TodoStatus::Done, None)).await
+            edit::edit(
+                &home,
+                &at(&chosen.session_args)?,
+                RequestedTodoEdit::Done,
+                status_edits(&chosen, TodoStatus::Done, None),
+            )
+            .await
         }
         Some(TodosCommand::Block { chosen, reason }) => {
             if reason.trim().is_empty() {
-                return Err(Failure::usage("the reason is empty").hint("say what is missing: --reason \"no key\""));
+                return Err(
+                    CliError::usage("the reason is empty").with_hint("say what is missing: --reason \"no key\"")
+                );
             }
-            let edits = moved(&chosen, TodoStatus::Blocked, Some(&reason));
-            edit::edit(&home, &at(&chosen.place)?, Change::Blocked, edits).await
+            let edits = status_edits(&chosen, TodoStatus::Blocked, Some(&reason));
+            edit::edit(&home, &at(&chosen.session_args)?, RequestedTodoEdit::Blocked, edits).await
         }
         Some(TodosCommand::Reopen(chosen)) => {
-            edit::edit(&home, &at(&chosen.place)?, Change::Reopened, moved(&chosen, TodoStatus::Pending, None)).await
+            edit::edit(
+                &home,
+                &at(&chosen.session_args)?,
+                RequestedTodoEdit::Reopened,
+                status_edits(&chosen, TodoStatus::Pending, None),
+            )
+            .await
         }
     }
 }
 
-fn wanted(options: &crate::args::TodoListArgs) -> TodosParams {
-    TodosParams { status: options.status.map(TodoStatus::from), ..TodosParams::every() }
+fn list_params(options: &crate::args::TodoListArgs) -> TodosParams {
+    TodosParams { status: options.status.map(TodoStatus::from), ..TodosParams::all_todos() }
 }
 
-fn added(new: NewTodoArgs) -> TodoEdit {
-    let NewTodoArgs { title, id, depends_on, description, agent, check, files, place: _ } = new;
+fn add_edit(new: NewTodoArgs) -> TodoEdit {
+    let NewTodoArgs { title, id, depends_on, description, agent, check, files, session_args: _ } = new;
     TodoEdit::Add(NewTodo {
         id: id.map(TodoId),
         title,
@@ -77,7 +93,7 @@ fn added(new: NewTodoArgs) -> TodoEdit {
     })
 }
 
-fn moved(chosen: &TodoArgs, status: TodoStatus, reason: Option<&str>) -> Vec<TodoEdit> {
+fn status_edits(chosen: &TodoArgs, status: TodoStatus, reason: Option<&str>) -> Vec<TodoEdit> {
     let change =
         |id: &String| TodoEdit::Change(TodoChange::status(TodoId(id.clone()), status, reason.map(str::to_owned)));
     chosen.ids.iter().map(change).collect()

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use protocol::{Decision, Event};
+use protocol::{AskDecision, Event};
 use testkit::binary::{BinaryFixture, Tmux};
 
 use crate::fleet::planned;
@@ -19,7 +19,7 @@ rules:
   - answer: [say: That is all.]
 "##;
 
-fn decisions(stage: &BinaryFixture) -> Vec<Decision> {
+fn decisions(stage: &BinaryFixture) -> Vec<AskDecision> {
     let decided = |event| match event {
         Event::AskDecided { decision, .. } => Some(decision),
         _other => None,
@@ -42,8 +42,8 @@ fn a_prompt_at_a_terminal_asks_in_place_and_what_is_decided_elsewhere_goes_away(
     assert!(!tmux.screen().contains("allow? half"), "{}", tmux.screen());
     tmux.says("y").shows("not taken").says("n not now").shows("That is all.");
     assert_eq!(tmux.ends(), 0, "{}", tmux.history());
-    let allow = || Decision::Allow { rules: Vec::new(), input: None };
-    assert_eq!(decisions(&stage), [allow(), allow(), Decision::Deny { words: "not now".into() }]);
+    let allow = || AskDecision::Allow { rules: Vec::new(), input: None };
+    assert_eq!(decisions(&stage), [allow(), allow(), AskDecision::Deny { message: "not now".into() }]);
     assert_eq!(fs::read_to_string(stage.path("one")).unwrap(), "first\n");
     assert_eq!(fs::read_to_string(stage.path("a.txt")).unwrap(), "alpha\nbeta\n");
     assert!(!stage.path("three").exists());

@@ -72,7 +72,7 @@ fn the_first_script_of_the_readme_runs() {
 fn the_manual_names_every_model_with_a_price_and_the_day_of_the_list() {
     let manual = read("docs/providers.md");
     assert!(manual.contains(&format!("as of {}", model::prices::AS_OF)));
-    let listed = [model::Wire::Anthropic, model::Wire::Chat].map(model::prices::table);
+    let listed = [model::WireFormat::Anthropic, model::WireFormat::Chat].map(model::prices::table);
     for name in listed.iter().flat_map(|table| table.keys()) {
         assert!(manual.contains(&format!("`{name}`")), "{name}");
     }

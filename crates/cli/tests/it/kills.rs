@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use protocol::{Answer, AnswerStatus, Envelope, Event, Outcome};
+use protocol::{Envelope, Event, TaskOutcome, ToolResult, ToolResultStatus};
 use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, within};
 
 use crate::scripts::HELLO;
@@ -38,8 +38,8 @@ struct Survived {
     after: Vec<Envelope>,
 }
 
-fn answers(log: &[Envelope]) -> BTreeMap<String, Vec<Answer>> {
-    let mut answers: BTreeMap<String, Vec<Answer>> = BTreeMap::new();
+fn answers(log: &[Envelope]) -> BTreeMap<String, Vec<ToolResult>> {
+    let mut answers: BTreeMap<String, Vec<ToolResult>> = BTreeMap::new();
     for envelope in log {
         if let Event::CallAnswered { call, answer, .. } = &envelope.entry.event {
             answers.entry(call.0.clone()).or_default().push(answer.clone());
@@ -62,7 +62,7 @@ fn has(log: &[Envelope], event: impl Fn(&Event) -> bool) -> bool {
 
 fn is_answer(event: &Event) -> bool {
     match event {
-        Event::ActivationEnded { outcome, text, .. } => *outcome == Outcome::Completed && text == "All done.",
+        Event::ActivationEnded { outcome, text, .. } => *outcome == TaskOutcome::Completed && text == "All done.",
         _other => false,
     }
 }
@@ -89,11 +89,11 @@ impl Survived {
             let times = witness.lines().filter(|written| *written == line).count();
             let [answer] = &now[line][..] else { panic!("{point}: {line} has {:?}", now[line]) };
             match answer.status {
-                AnswerStatus::Done => {
+                ToolResultStatus::Done => {
                     assert_eq!((times, &*answer.text), (1, &*format!("ran {line}\n")), "{point}: {line}");
                     assert!(!was_running(line), "{point}: {line} was running");
                 }
-                AnswerStatus::Interrupted => {
+                ToolResultStatus::Interrupted => {
                     assert!(times <= 1, "{point}: {line} ran {times} times");
                     assert!(was_running(line), "{point}: {line} was not running");
                 }
@@ -194,7 +194,7 @@ fn killed_while_any_tool_runs_it_goes_on_and_the_call_is_interrupted() {
 
         let survived = go_on(stage, line).unwrap();
         let answer = &answers(&survived.after)[*line][0];
-        assert_eq!(answer.status, AnswerStatus::Interrupted, "{line}");
+        assert_eq!(answer.status, ToolResultStatus::Interrupted, "{line}");
         let witness = fs::read_to_string(survived.stage.path("witness")).unwrap();
         assert_eq!(witness.lines().collect::<Vec<_>>(), LINES, "every call ran once and in order");
     });

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use protocol::{AskId, Decision, Event};
+use protocol::{AskDecision, AskId, Event};
 use testkit::binary::{BinaryFixture, Tmux};
 use testkit::server::ModelServer;
 
@@ -71,7 +71,7 @@ fn ready(tmux: &Tmux) {
     tmux.until("a prompt", |screen| screen.trim_end().lines().next_back() == Some(">"));
 }
 
-fn decisions(stage: &BinaryFixture) -> Vec<Decision> {
+fn decisions(stage: &BinaryFixture) -> Vec<AskDecision> {
     let decided = |event| match event {
         Event::AskDecided { decision, .. } => Some(decision),
         _other => None,
@@ -125,7 +125,7 @@ fn a_call_waits_for_permission_and_runs_once_it_is_given() {
     assert_eq!(tmux.ends(), 0);
     assert_eq!(
         decisions(&stage),
-        [Decision::Allow { rules: Vec::new(), input: None }, Decision::Allow { rules: Vec::new(), input: None }]
+        [AskDecision::Allow { rules: Vec::new(), input: None }, AskDecision::Allow { rules: Vec::new(), input: None }]
     );
 }
 
@@ -137,7 +137,7 @@ fn a_call_that_is_denied_does_not_run() {
     tmux.says("run it").shows("[y] once").says("s").shows("why not?").says("use make").shows("You said use make");
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    let deny = |words: &str| Decision::Deny { words: words.into() };
+    let deny = |words: &str| AskDecision::Deny { message: words.into() };
     assert_eq!(decisions(&stage), [deny(""), deny("use make")]);
 }
 
@@ -149,7 +149,7 @@ fn what_is_always_allowed_is_not_asked_again_in_this_session_or_the_next() {
     tmux.says("print 2").shows("It printed 2");
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(decisions(&stage), [Decision::Allow { rules: vec!["shell(awk *)".into()], input: None }]);
+    assert_eq!(decisions(&stage), [AskDecision::Allow { rules: vec!["shell(awk *)".into()], input: None }]);
     let tmux = talk(&stage);
     tmux.says("print 3").shows("It printed 3");
 }
@@ -168,7 +168,7 @@ fn several_asks_queue_and_what_was_being_typed_comes_back() {
 /// The asks of a session, oldest first.
 fn asks(stage: &BinaryFixture, id: &str) -> Vec<AskId> {
     let asked = |event| match event {
-        Event::Asked(ask) => Some(ask.id),
+        Event::AskOpened(ask) => Some(ask.id),
         _other => None,
     };
     stage.log(id).into_iter().filter_map(|envelope| asked(envelope.entry.event)).collect()
@@ -453,8 +453,8 @@ fn x1_a_plan_is_shown_with_what_can_follow_and_words_send_it_back() {
     tmux.says("1").shows("Now I may.");
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    let deny = Decision::Deny { words: "in two steps".into() };
-    assert_eq!(decisions(&stage), [deny, Decision::Proceed { action: protocol::PlanAction::Interactive }]);
+    let deny = AskDecision::Deny { message: "in two steps".into() };
+    assert_eq!(decisions(&stage), [deny, AskDecision::Proceed { action: protocol::PlanAction::Interactive }]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use protocol::{Event, Origin};
+use protocol::{Event, Principal};
 use serde_json::{Value, json};
 use testkit::binary::{BinaryFixture, PATIENCE, RunningBinary, Tmux, within};
 
@@ -43,9 +43,9 @@ fn changes(stage: &BinaryFixture) -> Vec<(&'static str, Vec<String>)> {
     let told = log.into_iter().filter_map(|envelope| match envelope.entry.event {
         Event::TodosChanged { by, changed, .. } => {
             let by = match by {
-                Origin::User => "user",
-                Origin::Task { .. } => "task",
-                Origin::Runtime => "runtime",
+                Principal::User => "user",
+                Principal::Task { .. } => "task",
+                Principal::Runtime => "runtime",
             };
             Some((by, changed.into_iter().map(|todo| todo.id.0).collect()))
         }

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use protocol::{AgentSpec, Source};
+use protocol::{AgentSpec, DefinitionSource};
 
-use super::fields::Fields;
-use super::head::Document;
+use super::agent_tools::{denied, spawns, tools};
+use super::fields::DefinitionFields;
+use super::head::MarkdownDefinition;
 use super::name::{loose, normal};
-use super::node::Node;
-use super::role::{denied, spawns, tools};
-use super::wishes::{budget, effort, isolation, models, permission, servers, taste};
-use super::{Problem, Spot};
+use super::node::DocumentNode;
+use super::requirements::{budget, effort, isolation, models, permission, servers, taste};
+use super::{DefinitionProblem, FilePosition};
 
 /// Keys that mean something here.
 const KNOWN: [&str; 24] = [
@@ -69,7 +69,7 @@ const HARMLESS: [&str; 24] = [
 ];
 
 /// Keys of other programs that would change what an agent does, and cannot here.
-const LATER: [&str; 8] = [
+const UNSUPPORTED: [&str; 8] = [
     "memory",
     "initial-prompt",
     "include-custom-instructions",
@@ -82,19 +82,24 @@ const LATER: [&str; 8] = [
 
 /// An agent definition, and the hooks that it brings as they were written.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Drafted {
+pub(super) struct AgentDraft {
     pub(super) spec: AgentSpec,
-    pub(super) hooks: Option<(Option<Spot>, serde_json::Value)>,
+    pub(super) hooks: Option<(Option<FilePosition>, serde_json::Value)>,
 }
 
 /// Reads a definition in Markdown; the file's name stands in for one that is missing.
-pub(super) fn from_markdown(file: &Path, text: &str, source: Source, problems: &mut Vec<Problem>) -> Option<Drafted> {
-    let Document { head, body } = Document::read(file, text, problems)?;
+pub(super) fn from_markdown(
+    file: &Path,
+    text: &str,
+    source: DefinitionSource,
+    problems: &mut Vec<DefinitionProblem>,
+) -> Option<AgentDraft> {
+    let MarkdownDefinition { head, body } = MarkdownDefinition::read(file, text, problems)?;
     let stem = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let lower = stem.to_ascii_lowercase();
     let cut = [".agent.md", ".md"].iter().find(|end| lower.ends_with(**end)).map_or(0, |end| end.len());
     let stem = stem.get(..stem.len() - cut).unwrap_or(&stem).to_owned();
-    let fields = Fields::new(file, None, head, problems)?;
+    let fields = DefinitionFields::new(file, None, head, problems)?;
     read(fields, Some(&stem), Some(body), source)
 }
 
@@ -102,28 +107,33 @@ pub(super) fn from_markdown(file: &Path, text: &str, source: Source, problems: &
 pub(super) fn from_keys(
     file: &Path,
     name: Option<&str>,
-    node: Node,
-    source: Source,
-    problems: &mut Vec<Problem>,
-) -> Option<Drafted> {
-    let fields = Fields::new(file, name, node, problems)?;
+    node: DocumentNode,
+    source: DefinitionSource,
+    problems: &mut Vec<DefinitionProblem>,
+) -> Option<AgentDraft> {
+    let fields = DefinitionFields::new(file, name, node, problems)?;
     read(fields, name, None, source)
 }
 
-fn read(mut fields: Fields<'_>, usual: Option<&str>, body: Option<&str>, source: Source) -> Option<Drafted> {
+fn read(
+    mut fields: DefinitionFields<'_>,
+    usual: Option<&str>,
+    body: Option<&str>,
+    source: DefinitionSource,
+) -> Option<AgentDraft> {
     let name = name(&mut fields, usual);
     let description = description(&mut fields);
     let prompt = prompt(&mut fields, body);
     let listed = tools(&mut fields);
     let only = listed.only.clone();
-    let (tools, missing) = listed.served(&source);
+    let (tools, missing) = listed.with_servers(&source);
     let mut unserved = Vec::new();
     let denied = denied(&mut fields);
     let hooks = fields.take(&["hooks"]).map(|(at, node)| (at, node.to_json()));
     for words in missing.into_iter().chain(servers(&mut fields)) {
         fields.warning(None, words, "the agent works without it");
     }
-    let at = fields.spot("github");
+    let at = fields.position("github");
     if fields.take(&["github"]).is_some() {
         fields.warning(at, "`github` is not used by this version", "the agent works without it");
     }
@@ -141,7 +151,7 @@ fn read(mut fields: Fields<'_>, usual: Option<&str>, body: Option<&str>, source:
         denied,
         spawns,
         models: models(&mut fields),
-        taste: taste(&mut fields),
+        model_preference: taste(&mut fields),
         effort: effort(&mut fields),
         max_turns: fields.count(&["max-turns"]),
         permission,
@@ -152,14 +162,14 @@ fn read(mut fields: Fields<'_>, usual: Option<&str>, body: Option<&str>, source:
         user_invocable: fields.flag(&["user-invocable", "user-invokable"]).unwrap_or(true),
         model_invocable: !disabled && infer.unwrap_or(true),
         isolation,
-        unserved,
+        unsupported: unserved,
         source,
     };
-    fields.finish(&KNOWN, &HARMLESS, &LATER).then_some(Drafted { spec, hooks })
+    fields.finish(&KNOWN, &HARMLESS, &UNSUPPORTED).then_some(AgentDraft { spec, hooks })
 }
 
-fn name(fields: &mut Fields<'_>, usual: Option<&str>) -> Option<String> {
-    let at = fields.spot("name");
+fn name(fields: &mut DefinitionFields<'_>, usual: Option<&str>) -> Option<String> {
+    let at = fields.position("name");
     let Some(written) = fields.text(&["name"]).or_else(|| usual.map(str::to_owned)) else {
         fields.error(at, "it has no name", "add `name`");
         return None;
@@ -174,8 +184,8 @@ fn name(fields: &mut Fields<'_>, usual: Option<&str>) -> Option<String> {
     }
 }
 
-fn description(fields: &mut Fields<'_>) -> Option<String> {
-    let at = fields.spot("description");
+fn description(fields: &mut DefinitionFields<'_>) -> Option<String> {
+    let at = fields.position("description");
     let text = fields.text(&["description"]).map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
     let text = text.filter(|text| !text.is_empty());
     if text.is_none() {
@@ -184,8 +194,8 @@ fn description(fields: &mut Fields<'_>) -> Option<String> {
     text
 }
 
-fn prompt(fields: &mut Fields<'_>, body: Option<&str>) -> Option<String> {
-    let at = fields.spot("prompt");
+fn prompt(fields: &mut DefinitionFields<'_>, body: Option<&str>) -> Option<String> {
+    let at = fields.position("prompt");
     let said = match body {
         Some(body) => {
             if fields.take(&["prompt"]).is_some() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use protocol::{AgentSpec, Source};
+use protocol::{AgentSpec, DefinitionSource};
 
 use super::agent;
 
@@ -21,14 +21,15 @@ const FILES: [(&str, &str); 8] = [
 /// The built-in agents. A test holds that every file is one.
 pub fn built_in_agents() -> Vec<AgentSpec> {
     let read = |(name, text): (&str, &str)| {
-        agent::from_markdown(Path::new(name), text, Source::BuiltIn, &mut Vec::new()).map(|drafted| drafted.spec)
+        agent::from_markdown(Path::new(name), text, DefinitionSource::BuiltIn, &mut Vec::new())
+            .map(|drafted| drafted.spec)
     };
     FILES.into_iter().filter_map(read).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use protocol::{Effort, Spawns, Taste};
+    use protocol::{ModelPreference, ReasoningEffort, SpawnPolicy};
 
     use super::*;
 
@@ -36,7 +37,7 @@ mod tests {
     fn a1_the_built_in_agents_are_short_and_have_only_what_they_need() {
         let mut problems = Vec::new();
         for (name, text) in FILES {
-            agent::from_markdown(Path::new(name), text, Source::BuiltIn, &mut problems).unwrap();
+            agent::from_markdown(Path::new(name), text, DefinitionSource::BuiltIn, &mut problems).unwrap();
         }
         assert_eq!(problems, []);
         let agents = built_in_agents();
@@ -46,16 +47,19 @@ mod tests {
         for agent in &agents {
             assert!(agent.prompt.len() <= 600, "{}: {} bytes", agent.name, agent.prompt.len());
             assert!(agent.description.chars().count() <= 110, "{}: {}", agent.name, agent.description);
-            assert!(agent.user_invocable && agent.model_invocable && agent.unserved.is_empty(), "{}", agent.name);
+            assert!(agent.user_invocable && agent.model_invocable && agent.unsupported.is_empty(), "{}", agent.name);
         }
         let of = |name: &str| agents.iter().find(|agent| agent.name == name).unwrap();
-        assert_eq!((of("explore").taste, of("explore").effort), (Taste::Small, Some(Effort::Low)));
-        assert_eq!(of("rubber-duck").taste, Taste::Other);
+        assert_eq!(
+            (of("explore").model_preference, of("explore").effort),
+            (ModelPreference::Small, Some(ReasoningEffort::Low))
+        );
+        assert_eq!(of("rubber-duck").model_preference, ModelPreference::Other);
         for looks in ["explore", "rubber-duck", "code-review", "security-review", "research"] {
             let tools = of(looks).tools.clone().unwrap();
-            assert_eq!(of(looks).spawns, Spawns::Nobody);
+            assert_eq!(of(looks).spawns, SpawnPolicy::Nobody);
             assert!(!tools.iter().any(|tool| matches!(tool.as_str(), "edit" | "create" | "apply_patch")), "{looks}");
         }
-        assert_eq!(of("general-purpose").spawns, Spawns::Anybody);
+        assert_eq!(of("general-purpose").spawns, SpawnPolicy::Anybody);
     }
 }

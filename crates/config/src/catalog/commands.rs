@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use protocol::{Front, SlashSpec, Source};
+use protocol::{DefinitionSource, FrontMatter, SlashSpec};
 
-use super::Problem;
-use super::fields::Fields;
-use super::head::Document;
+use super::DefinitionProblem;
+use super::fields::DefinitionFields;
+use super::head::MarkdownDefinition;
 use super::kinds::is_agent;
 use super::name::normal;
-use super::node::{Node, Value};
+use super::node::{DocumentNode, NodeValue};
 
 const KNOWN: [&str; 7] =
     ["name", "description", "argument-hint", "allowed-tools", "agent", "mode", "disable-model-invocation"];
@@ -20,31 +20,31 @@ const HARMLESS: [&str; 9] =
     ["title", "version", "author", "license", "metadata", "tags", "category", "arguments", "user-invocable"];
 
 /// Keys of other programs that would change what a command does, and cannot here.
-const LATER: [&str; 6] = ["model", "tools", "context", "effort", "hooks", "shell"];
+const UNSUPPORTED: [&str; 6] = ["model", "tools", "context", "effort", "hooks", "shell"];
 
 /// Most characters of a description that is taken from the text.
-const SHORT: usize = 100;
+const MAX_DERIVED_DESCRIPTION: usize = 100;
 
 /// How the files of a folder are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Naming {
+pub(super) enum CommandFileNaming {
     /// `NAME.md`.
     Plain,
     /// `NAME.prompt.md`; what else ends in `.md` is no command.
     Prompt,
 }
 
-impl Naming {
+impl CommandFileNaming {
     /// Whether a file is a command. Notes for people are not.
     pub(super) fn is_command(self, file: &Path) -> bool {
         let ends = |end: &str| file.to_string_lossy().to_ascii_lowercase().ends_with(end);
-        is_agent(file) && (self == Naming::Plain || ends(".prompt.md"))
+        is_agent(file) && (self == CommandFileNaming::Plain || ends(".prompt.md"))
     }
 }
 
 /// Where a command's file is, as far as its name goes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct CommandFile<'a> {
     pub(super) file: &'a Path,
     /// The folder of commands that it was found in.
     pub(super) folder: &'a Path,
@@ -52,7 +52,7 @@ pub(super) struct Place<'a> {
     pub(super) plugin: Option<&'a str>,
 }
 
-impl Place<'_> {
+impl CommandFile<'_> {
     /// The name that the file has by where it is; says why it can have none.
     pub(super) fn name(self) -> Result<String, &'static str> {
         let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -70,17 +70,24 @@ impl Place<'_> {
 }
 
 /// Reads the head of a command.
-pub(super) fn read(place: Place<'_>, text: &str, source: Source, problems: &mut Vec<Problem>) -> Option<SlashSpec> {
+pub(super) fn read(
+    place: CommandFile<'_>,
+    text: &str,
+    source: DefinitionSource,
+    problems: &mut Vec<DefinitionProblem>,
+) -> Option<SlashSpec> {
     let file = place.file;
-    let Document { head, body } = match Front::of(text) {
-        Front::Absent { body } => Document { head: Node { at: None, value: Value::Nothing }, body },
-        Front::Open | Front::Whole { .. } => Document::read(file, text, problems)?,
+    let MarkdownDefinition { head, body } = match FrontMatter::parse(text) {
+        FrontMatter::Absent { body } => {
+            MarkdownDefinition { head: DocumentNode { at: None, value: NodeValue::Nothing }, body }
+        }
+        FrontMatter::Unterminated | FrontMatter::Present { .. } => MarkdownDefinition::read(file, text, problems)?,
     };
-    let mut fields = Fields::new(file, None, head, problems)?;
+    let mut fields = DefinitionFields::new(file, None, head, problems)?;
     if body.trim().is_empty() {
         fields.error(None, "it has no text", "write what is to be done");
     }
-    let at = fields.spot("name");
+    let at = fields.position("name");
     let name = fields.text(&["name"]).map_or_else(|| place.name(), |name| place.named(&name));
     let name = name.unwrap_or_else(|why| {
         fields.error(at, format!("it cannot be named so: {why}"), "use letters, digits and dashes in its name");
@@ -90,7 +97,7 @@ pub(super) fn read(place: Place<'_>, text: &str, source: Source, problems: &mut 
     let hint = hint(&mut fields);
     let agent = agent(&mut fields);
     let allowed_tools = fields.texts(&["allowed-tools"]).unwrap_or_default();
-    let at = fields.spot("disable-model-invocation");
+    let at = fields.position("disable-model-invocation");
     if fields.flag(&["disable-model-invocation"]) == Some(false) {
         fields.warning(at, "models do not call slash commands by themselves", "make it a skill if they are to");
     }
@@ -103,21 +110,25 @@ pub(super) fn read(place: Place<'_>, text: &str, source: Source, problems: &mut 
         allowed_tools: allowed_tools.into_iter().map(|(tool, _)| tool).collect(),
         source,
     };
-    fields.finish(&KNOWN, &HARMLESS, &LATER).then_some(spec)
+    fields.finish(&KNOWN, &HARMLESS, &UNSUPPORTED).then_some(spec)
 }
 
 /// What may follow the name. People write it in brackets, which YAML takes for a list.
-fn hint(fields: &mut Fields<'_>) -> Option<String> {
+fn hint(fields: &mut DefinitionFields<'_>) -> Option<String> {
     let (_, node) = fields.take(&["argument-hint"])?;
     match &node.value {
-        Value::List(items) => Some(format!("[{}]", items.iter().map(Node::to_key).collect::<Vec<_>>().join(", "))),
-        Value::Nothing | Value::Text(_) | Value::Number(_) | Value::Flag(_) | Value::Table(_) => Some(node.to_key()),
+        NodeValue::List(items) => {
+            Some(format!("[{}]", items.iter().map(DocumentNode::to_key).collect::<Vec<_>>().join(", ")))
+        }
+        NodeValue::Nothing | NodeValue::Text(_) | NodeValue::Number(_) | NodeValue::Flag(_) | NodeValue::Table(_) => {
+            Some(node.to_key())
+        }
     }
 }
 
 /// The agent that performs it. Some words for one are modes of another program's own agent.
-fn agent(fields: &mut Fields<'_>) -> Option<String> {
-    let at = fields.spot("agent");
+fn agent(fields: &mut DefinitionFields<'_>) -> Option<String> {
+    let at = fields.position("agent");
     let named = fields.text(&["agent", "mode"])?;
     match named.as_str() {
         "agent" | "main" => None,
@@ -131,5 +142,5 @@ fn agent(fields: &mut Fields<'_>) -> Option<String> {
 
 fn first_line(body: &str) -> String {
     let line = body.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty());
-    line.unwrap_or_default().chars().take(SHORT).collect()
+    line.unwrap_or_default().chars().take(MAX_DERIVED_DESCRIPTION).collect()
 }

@@ -2,41 +2,41 @@
 
 use std::path::Path;
 
-use super::node::{Node, Value};
-use super::{Problem, Spot};
+use super::node::{DocumentNode, NodeValue};
+use super::{DefinitionProblem, FilePosition};
 
 /// The keys of one definition, in any of the usual spellings.
-pub(super) struct Fields<'a> {
+pub(super) struct DefinitionFields<'a> {
     file: &'a Path,
     /// Says of which definition of several the problems speak.
     of: String,
     /// Where the definition begins.
-    at: Option<Spot>,
-    entries: Vec<Entry>,
-    problems: &'a mut Vec<Problem>,
+    at: Option<FilePosition>,
+    entries: Vec<FieldEntry>,
+    problems: &'a mut Vec<DefinitionProblem>,
     failed: bool,
 }
 
-struct Entry {
+struct FieldEntry {
     /// In small letters, with dashes between words.
     key: String,
-    at: Option<Spot>,
-    value: Node,
+    at: Option<FilePosition>,
+    value: DocumentNode,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> DefinitionFields<'a> {
     /// Takes a table apart; anything else is a problem.
     pub(super) fn new(
         file: &'a Path,
         name: Option<&str>,
-        node: Node,
-        problems: &'a mut Vec<Problem>,
-    ) -> Option<Fields<'a>> {
+        node: DocumentNode,
+        problems: &'a mut Vec<DefinitionProblem>,
+    ) -> Option<DefinitionFields<'a>> {
         let of = name.map_or_else(String::new, |name| format!("agent `{name}`: "));
-        let mut fields = Fields { file, of, at: node.at, entries: Vec::new(), problems, failed: false };
+        let mut fields = DefinitionFields { file, of, at: node.at, entries: Vec::new(), problems, failed: false };
         let table = match node.value {
-            Value::Table(table) => table,
-            Value::Nothing => Vec::new(),
+            NodeValue::Table(table) => table,
+            NodeValue::Nothing => Vec::new(),
             other => {
                 let words = format!("{} stands where keys and values belong", other.kind());
                 fields.error(node.at, words, "write `key: value` lines");
@@ -48,30 +48,30 @@ impl<'a> Fields<'a> {
             if fields.entries.iter().any(|known| known.key == key) {
                 fields.error(at, format!("the key `{key}` is here twice"), "remove one");
             } else {
-                fields.entries.push(Entry { key, at, value });
+                fields.entries.push(FieldEntry { key, at, value });
             }
         }
         Some(fields)
     }
 
     /// Where a key stands; the definition's beginning when it is absent.
-    pub(super) fn spot(&self, key: &str) -> Option<Spot> {
+    pub(super) fn position(&self, key: &str) -> Option<FilePosition> {
         self.entries.iter().find(|entry| entry.key == key).and_then(|entry| entry.at).or(self.at)
     }
 
     /// Whether the key is there.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|entry| entry.key == key && entry.value.value != Value::Nothing)
+        self.entries.iter().any(|entry| entry.key == key && entry.value.value != NodeValue::Nothing)
     }
 
     /// Takes the first of these keys that is there and says something.
-    pub(super) fn take(&mut self, keys: &[&str]) -> Option<(Option<Spot>, Node)> {
+    pub(super) fn take(&mut self, keys: &[&str]) -> Option<(Option<FilePosition>, DocumentNode)> {
         let mut taken = None;
         for key in keys {
             let Some(place) = self.entries.iter().position(|entry| entry.key == *key) else { continue };
-            let Entry { at, value, .. } = self.entries.remove(place);
+            let FieldEntry { at, value, .. } = self.entries.remove(place);
             match (&taken, &value.value) {
-                (_, Value::Nothing) => {}
+                (_, NodeValue::Nothing) => {}
                 (None, _) => taken = Some((at, value)),
                 (Some(_), _) => self.warning(at, format!("`{key}` says again what `{}` says", keys[0]), "remove one"),
             }
@@ -83,9 +83,9 @@ impl<'a> Fields<'a> {
     pub(super) fn text(&mut self, keys: &[&str]) -> Option<String> {
         let (at, node) = self.take(keys)?;
         match node.value {
-            Value::Text(text) => Some(text),
-            Value::Number(number) => Some(number.to_string()),
-            other @ (Value::Nothing | Value::Flag(_) | Value::List(_) | Value::Table(_)) => {
+            NodeValue::Text(text) => Some(text),
+            NodeValue::Number(number) => Some(number.to_string()),
+            other @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::List(_) | NodeValue::Table(_)) => {
                 self.wrong(at, keys, &other, "a text");
                 None
             }
@@ -93,24 +93,25 @@ impl<'a> Fields<'a> {
     }
 
     /// Takes a list of texts, or a text with commas between them; each with its place.
-    pub(super) fn texts(&mut self, keys: &[&str]) -> Option<Vec<(String, Option<Spot>)>> {
+    pub(super) fn texts(&mut self, keys: &[&str]) -> Option<Vec<(String, Option<FilePosition>)>> {
         let (at, node) = self.take(keys)?;
         match node.value {
-            Value::Text(text) => Some(split(&text).into_iter().map(|part| (part, node.at.or(at))).collect()),
-            Value::List(list) => {
+            NodeValue::Text(text) => Some(split(&text).into_iter().map(|part| (part, node.at.or(at))).collect()),
+            NodeValue::List(list) => {
                 let mut texts = Vec::new();
                 for item in list {
                     match item.value {
-                        Value::Text(text) => texts.push((text.trim().to_owned(), item.at.or(at))),
-                        Value::Number(number) => texts.push((number.to_string(), item.at.or(at))),
-                        other @ (Value::Nothing | Value::Flag(_) | Value::List(_) | Value::Table(_)) => {
+                        NodeValue::Text(text) => texts.push((text.trim().to_owned(), item.at.or(at))),
+                        NodeValue::Number(number) => texts.push((number.to_string(), item.at.or(at))),
+                        other
+                        @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::List(_) | NodeValue::Table(_)) => {
                             self.wrong(item.at.or(at), keys, &other, "a text in each entry");
                         }
                     }
                 }
                 Some(texts)
             }
-            other @ (Value::Nothing | Value::Flag(_) | Value::Number(_) | Value::Table(_)) => {
+            other @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Table(_)) => {
                 self.wrong(at, keys, &other, "a list of texts");
                 None
             }
@@ -121,9 +122,9 @@ impl<'a> Fields<'a> {
     pub(super) fn flag(&mut self, keys: &[&str]) -> Option<bool> {
         let (at, node) = self.take(keys)?;
         match node.value {
-            Value::Flag(flag) => Some(flag),
-            Value::Text(text) if matches!(text.as_str(), "true" | "yes" | "on") => Some(true),
-            Value::Text(text) if matches!(text.as_str(), "false" | "no" | "off") => Some(false),
+            NodeValue::Flag(flag) => Some(flag),
+            NodeValue::Text(text) if matches!(text.as_str(), "true" | "yes" | "on") => Some(true),
+            NodeValue::Text(text) if matches!(text.as_str(), "false" | "no" | "off") => Some(false),
             other => {
                 self.wrong(at, keys, &other, "true or false");
                 None
@@ -135,9 +136,9 @@ impl<'a> Fields<'a> {
     pub(super) fn count(&mut self, keys: &[&str]) -> Option<u32> {
         let (at, node) = self.take(keys)?;
         let number = match &node.value {
-            Value::Number(number) => number.as_u64().and_then(|number| u32::try_from(number).ok()),
-            Value::Text(text) => text.trim().parse().ok(),
-            Value::Nothing | Value::Flag(_) | Value::List(_) | Value::Table(_) => None,
+            NodeValue::Number(number) => number.as_u64().and_then(|number| u32::try_from(number).ok()),
+            NodeValue::Text(text) => text.trim().parse().ok(),
+            NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::List(_) | NodeValue::Table(_) => None,
         };
         let number = number.filter(|number| *number > 0);
         if number.is_none() {
@@ -148,7 +149,7 @@ impl<'a> Fields<'a> {
 
     /// Says of every key that nobody took that it is unknown, but for those that harm nobody.
     pub(super) fn finish(mut self, known: &[&str], harmless: &[&str], later: &[&str]) -> bool {
-        for Entry { key, at, .. } in std::mem::take(&mut self.entries) {
+        for FieldEntry { key, at, .. } in std::mem::take(&mut self.entries) {
             if harmless.contains(&key.as_str()) || known.contains(&key.as_str()) {
                 continue;
             }
@@ -167,19 +168,19 @@ impl<'a> Fields<'a> {
     }
 
     /// Something that makes the definition unusable.
-    pub(super) fn error(&mut self, at: Option<Spot>, words: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn error(&mut self, at: Option<FilePosition>, words: impl Into<String>, remedy: impl Into<String>) {
         self.failed = true;
         let words = format!("{}{}", self.of, words.into());
-        self.problems.push(Problem::error(self.file, words, remedy).at(at));
+        self.problems.push(DefinitionProblem::error(self.file, words, remedy).at(at));
     }
 
     /// Something that is left out of the definition.
-    pub(super) fn warning(&mut self, at: Option<Spot>, words: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn warning(&mut self, at: Option<FilePosition>, words: impl Into<String>, remedy: impl Into<String>) {
         let words = format!("{}{}", self.of, words.into());
-        self.problems.push(Problem::warning(self.file, words, remedy).at(at));
+        self.problems.push(DefinitionProblem::warning(self.file, words, remedy).at(at));
     }
 
-    fn wrong(&mut self, at: Option<Spot>, keys: &[&str], value: &Value, wanted: &str) {
+    fn wrong(&mut self, at: Option<FilePosition>, keys: &[&str], value: &NodeValue, wanted: &str) {
         let key = keys.first().copied().unwrap_or_default();
         self.error(at, format!("`{key}` is {}", value.kind()), format!("write {wanted}"));
     }

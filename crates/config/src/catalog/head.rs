@@ -2,63 +2,69 @@
 
 use std::path::Path;
 
-use protocol::Front;
+use protocol::FrontMatter;
 use serde_saphyr::{Error, MessageFormatter, UserMessageFormatter};
 
-use super::node::{Marked, Node, Value};
-use super::{Problem, Spot};
+use super::node::{DocumentNode, NodeValue, YamlNode};
+use super::{DefinitionProblem, FilePosition};
 
 /// A definition in Markdown, taken apart.
-pub(super) struct Document<'a> {
-    pub(super) head: Node,
+pub(super) struct MarkdownDefinition<'a> {
+    pub(super) head: DocumentNode,
     pub(super) body: &'a str,
 }
 
 /// Lines before the first one of a head.
 const ABOVE: u64 = 1;
 
-impl<'a> Document<'a> {
+impl<'a> MarkdownDefinition<'a> {
     /// Reads a definition; what is wrong with it goes to `problems`.
-    pub(super) fn read(file: &Path, text: &'a str, problems: &mut Vec<Problem>) -> Option<Document<'a>> {
-        let at = |line| Some(Spot { line, column: 1 });
-        let (head, body) = match Front::of(text) {
-            Front::Whole { head, body } => (head, body),
-            Front::Open => {
+    pub(super) fn read(
+        file: &Path,
+        text: &'a str,
+        problems: &mut Vec<DefinitionProblem>,
+    ) -> Option<MarkdownDefinition<'a>> {
+        let at = |line| Some(FilePosition { line, column: 1 });
+        let (head, body) = match FrontMatter::parse(text) {
+            FrontMatter::Present { head, body } => (head, body),
+            FrontMatter::Unterminated => {
                 let remedy = "close its head with a line of three dashes";
-                problems.push(Problem::error(file, "its head never ends", remedy).at(at(1)));
+                problems.push(DefinitionProblem::error(file, "its head never ends", remedy).at(at(1)));
                 return None;
             }
-            Front::Absent { .. } => {
+            FrontMatter::Absent { .. } => {
                 let remedy = "begin it with `---`, `description: …` and `---` on lines of their own";
-                problems.push(Problem::error(file, "it has no head, so it defines nothing", remedy).at(at(1)));
+                problems
+                    .push(DefinitionProblem::error(file, "it has no head, so it defines nothing", remedy).at(at(1)));
                 return None;
             }
         };
-        let head = match serde_saphyr::from_str_with_options::<Marked>(head, limits()) {
-            Ok(Marked(node)) => node.below(ABOVE),
-            Err(Error::Eof { .. }) => Node { at: at(1), value: Value::Table(Vec::new()) },
+        let head = match serde_saphyr::from_str_with_options::<YamlNode>(head, limits()) {
+            Ok(YamlNode(node)) => node.shifted(ABOVE),
+            Err(Error::Eof { .. }) => DocumentNode { at: at(1), value: NodeValue::Table(Vec::new()) },
             Err(error) => {
                 let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
-                let at = Some(Spot { line: line + ABOVE, column });
+                let at = Some(FilePosition { line: line + ABOVE, column });
                 if let Some(node) = loose(head, &error) {
                     let (words, remedy) = ("this is no YAML, so each line is read as it is", "put the value in quotes");
-                    problems.push(Problem::warning(file, words, remedy).at(at));
+                    problems.push(DefinitionProblem::warning(file, words, remedy).at(at));
                     node
                 } else {
-                    let (words, remedy) = told(&error, "head", head.lines().nth(line.saturating_sub(1) as usize));
-                    problems.push(Problem::error(file, words, remedy).at(at));
+                    let (words, remedy) =
+                        describe_yaml_error(&error, "head", head.lines().nth(line.saturating_sub(1) as usize));
+                    problems.push(DefinitionProblem::error(file, words, remedy).at(at));
                     return None;
                 }
             }
         };
-        Some(Document { head, body })
+        Some(MarkdownDefinition { head, body })
     }
 }
 
 /// What is wrong with YAML, and what to do, in the words of someone who writes it.
-pub(crate) fn told(error: &Error, what: &str, line: Option<&str>) -> (String, &'static str) {
+pub(crate) fn describe_yaml_error(error: &Error, what: &str, line: Option<&str>) -> (String, &'static str) {
     match error {
-        Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => told(error, what, line),
+        Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => describe_yaml_error(error, what, line),
         Error::DuplicateMappingKey { key: Some(key), .. } => (format!("the key `{key}` is here twice"), "remove one"),
         Error::DuplicateMappingKey { key: None, .. } => ("a key is here twice".into(), "remove one"),
         Error::Budget { .. }
@@ -83,11 +89,11 @@ pub(crate) fn told(error: &Error, what: &str, line: Option<&str>) -> (String, &'
 
 /// The head as other programs read it that take each line for a key and a text: descriptions with colons in them are
 /// common, and no YAML. None when the mistake is another one.
-fn loose(head: &str, error: &Error) -> Option<Node> {
+fn loose(head: &str, error: &Error) -> Option<DocumentNode> {
     if matches!(error, Error::DuplicateMappingKey { .. } | Error::Budget { .. }) || head.contains('\t') {
         return None;
     }
-    let mut table: Vec<(Node, Node)> = Vec::new();
+    let mut table: Vec<(DocumentNode, DocumentNode)> = Vec::new();
     let mut colons = false;
     for (number, line) in (1 + ABOVE..).zip(head.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let (key, value) = line.split_once(':')?;
@@ -98,19 +104,23 @@ fn loose(head: &str, error: &Error) -> Option<Node> {
             return None;
         }
         colons |= value.contains(": ") || value.ends_with(':');
-        let at = |column| Some(Spot { line: number, column });
-        let text = |text: &str, column| Node { at: at(column), value: Value::Text(text.to_owned()) };
+        let at = |column| Some(FilePosition { line: number, column });
+        let text = |text: &str, column| DocumentNode { at: at(column), value: NodeValue::Text(text.to_owned()) };
         let value = match value {
-            "" => Node { at: at(1), value: Value::Nothing },
-            "true" | "false" => Node { at: at(1), value: Value::Flag(value == "true") },
-            number if number.parse::<u32>().is_ok() => {
-                Node { at: at(1), value: number.parse::<u32>().map_or(Value::Nothing, |it| Value::Number(it.into())) }
-            }
+            "" => DocumentNode { at: at(1), value: NodeValue::Nothing },
+            "true" | "false" => DocumentNode { at: at(1), value: NodeValue::Flag(value == "true") },
+            number if number.parse::<u32>().is_ok() => DocumentNode {
+                at: at(1),
+                value: number.parse::<u32>().map_or(NodeValue::Nothing, |it| NodeValue::Number(it.into())),
+            },
             words => text(words, key.len() as u64 + 3),
         };
         table.push((text(key, 1), value));
     }
-    colons.then_some(Node { at: Some(Spot { line: 1 + ABOVE, column: 1 }), value: Value::Table(table) })
+    colons.then_some(DocumentNode {
+        at: Some(FilePosition { line: 1 + ABOVE, column: 1 }),
+        value: NodeValue::Table(table),
+    })
 }
 
 fn limits() -> serde_saphyr::Options {

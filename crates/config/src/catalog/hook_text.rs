@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use hooks::Place;
+use hooks::HookFileLocation;
 use protocol::{HookAction, HookSpec};
 
-use super::{Problem, Severity, Spot};
-use crate::programs::{self, Role};
+use super::{DefinitionProblem, FilePosition, Severity};
+use crate::hook_files::{self, HookFileRole};
 
 /// A text that holds hooks: JSON, in either family's form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +37,11 @@ pub enum HookHolder {
 impl HookText {
     /// The hooks in it, and what is wrong with it. Those of a project run with the files of the project as they are now,
     /// and with no others.
-    pub fn read(&self) -> (Vec<HookSpec>, Vec<Problem>) {
-        let place = self.plugin.as_ref().map_or(Place::Folder, |root| Place::Plugin { root: root.clone() });
+    pub fn read(&self) -> (Vec<HookSpec>, Vec<DefinitionProblem>) {
+        let place = self
+            .plugin
+            .as_ref()
+            .map_or(HookFileLocation::Folder, |root| HookFileLocation::Plugin { root: root.clone() });
         let file = self.file.display().to_string();
         let (mut specs, problems) = match &self.holder {
             HookHolder::File | HookHolder::Settings => hooks::read(&self.text, &file, &place),
@@ -49,9 +52,9 @@ impl HookText {
             },
         };
         if let Some(top) = &self.top {
-            specs.iter_mut().for_each(|spec| spec.programs = programs::pinned(spec, top));
+            specs.iter_mut().for_each(|spec| spec.programs = hook_files::pinned_programs(spec, top));
         }
-        (specs, problems.into_iter().map(|problem| self.told(problem)).collect())
+        (specs, problems.into_iter().map(|problem| self.to_problem(problem)).collect())
     }
 
     /// Whether it says that no hooks are to run, wherever they are written.
@@ -59,16 +62,16 @@ impl HookText {
         hooks::disables_all(&self.text)
     }
 
-    fn told(&self, problem: hooks::Problem) -> Problem {
-        let spot = |at: hooks::Position| {
+    fn to_problem(&self, problem: hooks::HookProblem) -> DefinitionProblem {
+        let spot = |at: hooks::TextPosition| {
             let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-            Spot { line: number(at.line), column: number(at.column) }
+            FilePosition { line: number(at.line), column: number(at.column) }
         };
-        Problem {
+        DefinitionProblem {
             file: self.file.clone(),
             at: problem.at.map(spot),
             severity: Severity::Warning,
-            words: problem.message,
+            message: problem.message,
             remedy: problem.remedy,
         }
     }
@@ -81,10 +84,10 @@ pub fn hook_programs(spec: &HookSpec, folders: &[&Path], user: Option<&Path>) ->
     let mut paths = Vec::new();
     for folder in folders {
         let from = cwd.as_ref().map_or_else(|| (*folder).to_owned(), |cwd| folder.join(cwd));
-        let run = programs::programs(&spec.action, folder, user).into_iter();
-        let places = run.filter(|program| program.role == Role::Script).map(|program| program.at(&from));
+        let run = hook_files::programs(&spec.action, folder, user).into_iter();
+        let places = run.filter(|program| program.role == HookFileRole::Script).map(|program| program.at(&from));
         let is_near = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
-        let is_users = |path: &PathBuf| user.is_some_and(|user| path.starts_with(user) && programs::is_script(path));
+        let is_users = |path: &PathBuf| user.is_some_and(|user| path.starts_with(user) && hook_files::is_script(path));
         paths.extend(places.filter(|path| is_near(path) || is_users(path)));
     }
     paths

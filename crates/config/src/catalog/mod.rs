@@ -5,43 +5,43 @@
 //! line, the project, the user, plugins, a remote catalogue, what is built in.
 
 mod agent;
-mod bring;
+mod agent_tools;
 mod built_in;
 mod commands;
 mod definitions;
+mod description_size;
 mod fields;
 mod gather;
-mod gathered;
 mod head;
 mod hook_text;
 mod kinds;
+mod listing;
+mod locations;
 mod name;
 mod node;
-mod places;
 mod plugin;
-mod pressure;
+mod plugin_loader;
 mod problem;
-mod refer;
+mod references;
 mod remote;
 mod repository;
-mod role;
+mod requirements;
 mod skill;
 mod tool_names;
 mod walk;
-mod wishes;
 
 pub use built_in::built_in_agents;
-pub use gather::gather;
-pub use gathered::{Gathered, ListedAgent, ListedSkill, ListedSlash};
+pub use description_size::DescriptionOverflow;
+pub use gather::gather_catalog;
 pub use hook_text::{HookHolder, HookText, hook_programs};
-pub use places::{CatalogPlaces, Given};
+pub use listing::{CatalogListing, ListedAgent, ListedSkill, ListedSlashCommand};
+pub use locations::{CatalogLocations, InlineDefinitions};
 pub use plugin::Plugin;
-pub use pressure::Pressure;
-pub use problem::{Problem, Severity, Spot};
-pub use remote::{Remote, RemoteCatalog, RemoteState};
+pub use problem::{DefinitionProblem, FilePosition, Severity};
+pub use remote::{RemoteCatalog, RemoteDefinitions, RemoteState};
 pub use repository::remote_of;
 
 pub(crate) use fields::nearest;
-pub(crate) use head::told;
+pub(crate) use head::describe_yaml_error;
 pub(crate) use name::loose as loose_name;
-pub(crate) use node::{Marked, Node, Value};
+pub(crate) use node::{DocumentNode, NodeValue, YamlNode};

@@ -3,15 +3,15 @@
 use protocol::AgentSpec;
 
 /// Most characters of a name.
-const LONG: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 /// A name in small letters, with dashes for blanks, underscores and dots; says why a text can be none.
 pub(super) fn normal(written: &str) -> Result<String, &'static str> {
-    let name = AgentSpec::plain_name(written);
+    let name = AgentSpec::normalize_name(written);
     if name.is_empty() {
         return Err("nothing of it is left");
     }
-    if name.chars().count() > LONG {
+    if name.chars().count() > MAX_NAME_LENGTH {
         return Err("it has more than 64 characters");
     }
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | ':')) {

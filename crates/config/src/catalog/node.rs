@@ -8,178 +8,181 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 use serde_saphyr::{Location, Spanned};
 
-use super::Spot;
+use super::FilePosition;
 
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) at: Option<Spot>,
-    pub(crate) value: Value,
+pub(crate) struct DocumentNode {
+    pub(crate) at: Option<FilePosition>,
+    pub(crate) value: NodeValue,
 }
 
 /// What a document can say.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum NodeValue {
     Nothing,
     Flag(bool),
     Number(Number),
     Text(String),
-    List(Vec<Node>),
-    Table(Vec<(Node, Node)>),
+    List(Vec<DocumentNode>),
+    Table(Vec<(DocumentNode, DocumentNode)>),
 }
 
-impl Value {
+impl NodeValue {
     /// What kind of value it is, for people.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Value::Nothing => "nothing",
-            Value::Flag(_) => "true or false",
-            Value::Number(_) => "a number",
-            Value::Text(_) => "a text",
-            Value::List(_) => "a list",
-            Value::Table(_) => "a table",
+            NodeValue::Nothing => "nothing",
+            NodeValue::Flag(_) => "true or false",
+            NodeValue::Number(_) => "a number",
+            NodeValue::Text(_) => "a text",
+            NodeValue::List(_) => "a list",
+            NodeValue::Table(_) => "a table",
         }
     }
 }
 
-impl Node {
+impl DocumentNode {
     /// The same value as JSON, for whoever reads that. Keys that are no text are written as one.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.value {
-            Value::Nothing => serde_json::Value::Null,
-            Value::Flag(flag) => (*flag).into(),
-            Value::Number(number) => number.clone().into(),
-            Value::Text(text) => text.clone().into(),
-            Value::List(list) => list.iter().map(Node::to_json).collect(),
-            Value::Table(table) => table.iter().map(|(key, value)| (key.to_key(), value.to_json())).collect(),
+            NodeValue::Nothing => serde_json::Value::Null,
+            NodeValue::Flag(flag) => (*flag).into(),
+            NodeValue::Number(number) => number.clone().into(),
+            NodeValue::Text(text) => text.clone().into(),
+            NodeValue::List(list) => list.iter().map(DocumentNode::to_json).collect(),
+            NodeValue::Table(table) => table.iter().map(|(key, value)| (key.to_key(), value.to_json())).collect(),
         }
     }
 
     /// The value as a key of a table.
     pub(crate) fn to_key(&self) -> String {
         match &self.value {
-            Value::Text(text) => text.clone(),
-            Value::Nothing | Value::Flag(_) | Value::Number(_) | Value::List(_) | Value::Table(_) => {
-                self.to_json().to_string()
-            }
+            NodeValue::Text(text) => text.clone(),
+            NodeValue::Nothing
+            | NodeValue::Flag(_)
+            | NodeValue::Number(_)
+            | NodeValue::List(_)
+            | NodeValue::Table(_) => self.to_json().to_string(),
         }
     }
 
     /// The same with every place this many lines further down.
-    pub(crate) fn below(self, lines: u64) -> Node {
+    pub(crate) fn shifted(self, lines: u64) -> DocumentNode {
         let value = match self.value {
-            Value::List(list) => Value::List(list.into_iter().map(|node| node.below(lines)).collect()),
-            Value::Table(table) => {
-                Value::Table(table.into_iter().map(|(key, value)| (key.below(lines), value.below(lines))).collect())
-            }
-            plain @ (Value::Nothing | Value::Flag(_) | Value::Number(_) | Value::Text(_)) => plain,
+            NodeValue::List(list) => NodeValue::List(list.into_iter().map(|node| node.shifted(lines)).collect()),
+            NodeValue::Table(table) => NodeValue::Table(
+                table.into_iter().map(|(key, value)| (key.shifted(lines), value.shifted(lines))).collect(),
+            ),
+            plain @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Text(_)) => plain,
         };
-        let at = self.at.map(|spot| Spot { line: spot.line + lines, ..spot });
-        Node { at, value }
+        let at = self.at.map(|spot| FilePosition { line: spot.line + lines, ..spot });
+        DocumentNode { at, value }
     }
 }
 
 /// A value of YAML.
-pub(crate) struct Marked(pub(crate) Node);
+pub(crate) struct YamlNode(pub(crate) DocumentNode);
 
 /// A value of JSON.
-pub(crate) struct Bare(pub(crate) Node);
+pub(crate) struct JsonNode(pub(crate) DocumentNode);
 
-impl<'de> Deserialize<'de> for Marked {
+impl<'de> Deserialize<'de> for YamlNode {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let Spanned { value: Inner(value, _), referenced, .. } = Spanned::<Inner<Marked>>::deserialize(from)?;
-        Ok(Marked(Node { at: spot(referenced), value }))
+        let Spanned { value: NestedValue(value, _), referenced, .. } =
+            Spanned::<NestedValue<YamlNode>>::deserialize(from)?;
+        Ok(YamlNode(DocumentNode { at: position_of(referenced), value }))
     }
 }
 
-impl<'de> Deserialize<'de> for Bare {
+impl<'de> Deserialize<'de> for JsonNode {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let Inner(value, _) = Inner::<Bare>::deserialize(from)?;
-        Ok(Bare(Node { at: None, value }))
+        let NestedValue(value, _) = NestedValue::<JsonNode>::deserialize(from)?;
+        Ok(JsonNode(DocumentNode { at: None, value }))
     }
 }
 
-impl From<Marked> for Node {
-    fn from(Marked(node): Marked) -> Node {
+impl From<YamlNode> for DocumentNode {
+    fn from(YamlNode(node): YamlNode) -> DocumentNode {
         node
     }
 }
 
-impl From<Bare> for Node {
-    fn from(Bare(node): Bare) -> Node {
+impl From<JsonNode> for DocumentNode {
+    fn from(JsonNode(node): JsonNode) -> DocumentNode {
         node
     }
 }
 
-fn spot(location: Location) -> Option<Spot> {
+fn position_of(location: Location) -> Option<FilePosition> {
     let (line, column) = (location.line(), location.column());
-    (line > 0).then_some(Spot { line, column })
+    (line > 0).then_some(FilePosition { line, column })
 }
 
 /// A value whose parts are read as `N`.
-struct Inner<N>(Value, PhantomData<N>);
+struct NestedValue<N>(NodeValue, PhantomData<N>);
 
-impl<'de, N: Deserialize<'de> + Into<Node>> Deserialize<'de> for Inner<N> {
+impl<'de, N: Deserialize<'de> + Into<DocumentNode>> Deserialize<'de> for NestedValue<N> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Reader(PhantomData::<N>)).map(|value| Inner(value, PhantomData))
+        from.deserialize_any(NodeVisitor(PhantomData::<N>)).map(|value| NestedValue(value, PhantomData))
     }
 }
 
-struct Reader<N>(PhantomData<N>);
+struct NodeVisitor<N>(PhantomData<N>);
 
-impl<'de, N: Deserialize<'de> + Into<Node>> Visitor<'de> for Reader<N> {
-    type Value = Value;
+impl<'de, N: Deserialize<'de> + Into<DocumentNode>> Visitor<'de> for NodeVisitor<N> {
+    type Value = NodeValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
-        Ok(Value::Nothing)
+    fn visit_unit<E: de::Error>(self) -> Result<NodeValue, E> {
+        Ok(NodeValue::Nothing)
     }
 
-    fn visit_none<E: de::Error>(self) -> Result<Value, E> {
-        Ok(Value::Nothing)
+    fn visit_none<E: de::Error>(self) -> Result<NodeValue, E> {
+        Ok(NodeValue::Nothing)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<NodeValue, D::Error> {
         from.deserialize_any(self)
     }
 
-    fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Value, E> {
-        Ok(Value::Flag(flag))
+    fn visit_bool<E: de::Error>(self, flag: bool) -> Result<NodeValue, E> {
+        Ok(NodeValue::Flag(flag))
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Value, E> {
-        Ok(Value::Number(number.into()))
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<NodeValue, E> {
+        Ok(NodeValue::Number(number.into()))
     }
 
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Value, E> {
-        Ok(Value::Number(number.into()))
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<NodeValue, E> {
+        Ok(NodeValue::Number(number.into()))
     }
 
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Value, E> {
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<NodeValue, E> {
         // What is no number of JSON is at least a text.
-        Ok(Number::from_f64(number).map_or_else(|| Value::Text(number.to_string()), Value::Number))
+        Ok(Number::from_f64(number).map_or_else(|| NodeValue::Text(number.to_string()), NodeValue::Number))
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::Text(text.to_owned()))
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<NodeValue, E> {
+        Ok(NodeValue::Text(text.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<NodeValue, A::Error> {
         let mut list = Vec::new();
         while let Some(node) = from.next_element::<N>()? {
             list.push(node.into());
         }
-        Ok(Value::List(list))
+        Ok(NodeValue::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<NodeValue, A::Error> {
         let mut table = Vec::new();
         while let Some((key, value)) = from.next_entry::<N, N>()? {
             table.push((key.into(), value.into()));
         }
-        Ok(Value::Table(table))
+        Ok(NodeValue::Table(table))
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use protocol::Source;
+use protocol::DefinitionSource;
 
-use super::Problem;
-use super::fields::Fields;
-use super::node::{Bare, Node, Value};
-use super::walk::{Links, Walk};
+use super::DefinitionProblem;
+use super::fields::DefinitionFields;
+use super::node::{DocumentNode, JsonNode, NodeValue};
+use super::walk::{DefinitionWalk, LinkPolicy};
 
 /// Where a plugin says what it is.
 const MANIFESTS: [&str; 3] = ["plugin.json", ".claude-plugin/plugin.json", ".github/plugin/plugin.json"];
@@ -27,7 +27,7 @@ const HARMLESS: [&str; 10] = [
     "dependencies",
 ];
 
-const LATER: [&str; 7] =
+const UNSUPPORTED: [&str; 7] =
     ["mcp-servers", "lsp-servers", "output-styles", "extensions", "themes", "monitors", "user-config"];
 
 /// A plugin that was found.
@@ -45,7 +45,7 @@ pub struct Plugin {
 
 /// A plugin, and where in it things are.
 #[derive(Debug)]
-pub(super) struct Contents {
+pub(super) struct PluginContents {
     pub(super) plugin: Plugin,
     pub(super) agents: Vec<PathBuf>,
     pub(super) skills: Vec<PathBuf>,
@@ -57,41 +57,41 @@ pub(super) struct Contents {
 
 impl Plugin {
     /// Where a definition of this plugin was written.
-    pub(super) fn source(&self, file: &Path) -> Source {
-        Source::Plugin { plugin: self.name.clone(), path: file.display().to_string() }
+    pub(super) fn source(&self, file: &Path) -> DefinitionSource {
+        DefinitionSource::Plugin { plugin: self.name.clone(), path: file.display().to_string() }
     }
 }
 
-impl Contents {
+impl PluginContents {
     /// Reads what a folder says it brings.
-    pub(super) fn read(folder: &Path, problems: &mut Vec<Problem>) -> Option<Contents> {
+    pub(super) fn read(folder: &Path, problems: &mut Vec<DefinitionProblem>) -> Option<PluginContents> {
         let Ok(folder) = folder.canonicalize() else {
-            problems.push(Problem::error(folder, "there is no such folder", "correct --plugin-dir"));
+            problems.push(DefinitionProblem::error(folder, "there is no such folder", "correct --plugin-dir"));
             return None;
         };
         let Some(manifest) = MANIFESTS.iter().map(|name| folder.join(name)).find(|path| path.is_file()) else {
             let remedy = "add plugin.json with a `name`, or name the folder that has it";
-            problems.push(Problem::error(&folder, "it has no plugin.json, so it is no plugin", remedy));
+            problems.push(DefinitionProblem::error(&folder, "it has no plugin.json, so it is no plugin", remedy));
             return None;
         };
-        let walk = Walk { top: &folder, folder: &folder, links: Links::Refused };
+        let walk = DefinitionWalk { top: &folder, folder: &folder, links: LinkPolicy::Refused };
         let text = walk.read(&manifest, problems)?;
         let node = match serde_json::from_str(&text) {
-            Ok(Bare(node)) => node,
+            Ok(JsonNode(node)) => node,
             Err(error) => {
-                let at = super::Spot { line: error.line() as u64, column: error.column().max(1) as u64 };
+                let at = super::FilePosition { line: error.line() as u64, column: error.column().max(1) as u64 };
                 let words = format!("it is no JSON: {error}");
                 let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words).to_owned();
-                problems.push(Problem::error(&manifest, words, "correct the line").at(Some(at)));
+                problems.push(DefinitionProblem::error(&manifest, words, "correct the line").at(Some(at)));
                 return None;
             }
         };
-        let mut fields = Fields::new(&manifest, None, node, problems)?;
+        let mut fields = DefinitionFields::new(&manifest, None, node, problems)?;
         let name = fields.text(&["name"]).filter(|name| !name.trim().is_empty());
         if name.is_none() {
             fields.error(None, "it has no name", "add `name`");
         }
-        let mut contents = Contents {
+        let mut contents = PluginContents {
             plugin: Plugin {
                 name: name.unwrap_or_default(),
                 version: fields.text(&["version"]),
@@ -105,7 +105,7 @@ impl Contents {
             inline: None,
         };
         match fields.take(&["hooks"]) {
-            Some((_, node)) if matches!(node.value, Value::Table(_)) => {
+            Some((_, node)) if matches!(node.value, NodeValue::Table(_)) => {
                 contents.inline = Some((manifest.clone(), node.to_json()));
             }
             Some((_, node)) => contents.hooks = listed(&mut fields, &folder, "hooks", node),
@@ -113,12 +113,12 @@ impl Contents {
         }
         // What is known and was not taken is one of those that come later.
         let known: Vec<&str> = KNOWN.into_iter().filter(|key| *key != "mcp-servers").collect();
-        fields.finish(&known, &HARMLESS, &LATER).then_some(contents)
+        fields.finish(&known, &HARMLESS, &UNSUPPORTED).then_some(contents)
     }
 }
 
 /// The places that a key names, or the usual one if that is there.
-fn paths(fields: &mut Fields<'_>, folder: &Path, key: &str, fallback: &str) -> Vec<PathBuf> {
+fn paths(fields: &mut DefinitionFields<'_>, folder: &Path, key: &str, fallback: &str) -> Vec<PathBuf> {
     match fields.take(&[key]) {
         Some((_, node)) => listed(fields, folder, key, node),
         None => usual(folder, fallback),
@@ -130,14 +130,14 @@ fn usual(folder: &Path, below: &str) -> Vec<PathBuf> {
     Vec::from_iter(path.exists().then_some(path))
 }
 
-fn listed(fields: &mut Fields<'_>, folder: &Path, key: &str, node: Node) -> Vec<PathBuf> {
+fn listed(fields: &mut DefinitionFields<'_>, folder: &Path, key: &str, node: DocumentNode) -> Vec<PathBuf> {
     let nodes = match node.value {
-        Value::List(list) => list,
-        value => vec![Node { value, ..node }],
+        NodeValue::List(list) => list,
+        value => vec![DocumentNode { value, ..node }],
     };
     let mut paths = Vec::new();
     for node in nodes {
-        let Value::Text(text) = &node.value else {
+        let NodeValue::Text(text) = &node.value else {
             fields.error(None, format!("`{key}` holds {}", node.value.kind()), "write a path, or a list of paths");
             continue;
         };

@@ -8,22 +8,22 @@ use serde::Serialize;
 /// Something about a definition that a person should know. Nothing is left out of a catalogue without one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Problem {
+pub struct DefinitionProblem {
     /// The file, or the flag.
     pub file: PathBuf,
     /// The place in it, if there is one.
-    pub at: Option<Spot>,
+    pub at: Option<FilePosition>,
     /// How much it matters.
     pub severity: Severity,
     /// What is wrong.
-    pub words: String,
+    pub message: String,
     /// What to do about it.
     pub remedy: String,
 }
 
 /// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Spot {
+pub struct FilePosition {
     /// The line, from 1.
     pub line: u64,
     /// The column, from 1.
@@ -44,7 +44,7 @@ pub enum Severity {
 
 impl Severity {
     /// The severity in one word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -53,40 +53,45 @@ impl Severity {
     }
 }
 
-impl Problem {
-    pub(crate) fn error(file: &Path, words: impl Into<String>, remedy: impl Into<String>) -> Problem {
-        Problem::new(file, Severity::Error, words.into(), remedy.into())
+impl DefinitionProblem {
+    pub(crate) fn error(file: &Path, words: impl Into<String>, remedy: impl Into<String>) -> DefinitionProblem {
+        DefinitionProblem::new(file, Severity::Error, words.into(), remedy.into())
     }
 
-    pub(crate) fn warning(file: &Path, words: impl Into<String>, remedy: impl Into<String>) -> Problem {
-        Problem::new(file, Severity::Warning, words.into(), remedy.into())
+    pub(crate) fn warning(file: &Path, words: impl Into<String>, remedy: impl Into<String>) -> DefinitionProblem {
+        DefinitionProblem::new(file, Severity::Warning, words.into(), remedy.into())
     }
 
-    pub(crate) fn untrusted(file: &Path, words: impl Into<String>) -> Problem {
-        Problem::new(file, Severity::Untrusted, words.into(), "look at the project's files, then `bosun trust`".into())
+    pub(crate) fn untrusted(file: &Path, words: impl Into<String>) -> DefinitionProblem {
+        DefinitionProblem::new(
+            file,
+            Severity::Untrusted,
+            words.into(),
+            "look at the project's files, then `bosun trust`".into(),
+        )
     }
 
     /// The same at a place.
-    pub(crate) fn at(self, at: Option<Spot>) -> Problem {
-        Problem { at: at.or(self.at), ..self }
+    pub(crate) fn at(self, at: Option<FilePosition>) -> DefinitionProblem {
+        DefinitionProblem { at: at.or(self.at), ..self }
     }
 
-    fn new(file: &Path, severity: Severity, words: String, remedy: String) -> Problem {
+    fn new(file: &Path, severity: Severity, words: String, remedy: String) -> DefinitionProblem {
         // What a stranger wrote must neither drive a terminal nor fill it.
         let clean = |text: String| text.chars().filter(|c| !c.is_control()).take(MOST_WORDS).collect();
-        Problem { file: file.to_owned(), at: None, severity, words: clean(words), remedy: clean(remedy) }
+        DefinitionProblem { file: file.to_owned(), at: None, severity, message: clean(words), remedy: clean(remedy) }
     }
 }
 
 /// Most characters of what is said about one problem.
 const MOST_WORDS: usize = 400;
 
-impl fmt::Display for Problem {
+impl fmt::Display for DefinitionProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file.display())?;
-        if let Some(Spot { line, column }) = self.at {
+        if let Some(FilePosition { line, column }) = self.at {
             write!(f, ":{line}:{column}")?;
         }
-        write!(f, ": {}; {}", self.words, self.remedy)
+        write!(f, ": {}; {}", self.message, self.remedy)
     }
 }

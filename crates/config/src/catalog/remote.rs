@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use net::{Client, Header, Patience, Route, Secret};
-use protocol::At;
+use net::{HttpClient, HttpTimeouts, NetworkRoute, RequestHeader, Secret};
+use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
@@ -15,7 +15,7 @@ use crate::project::hex;
 const MOST: usize = 1 << 20;
 
 /// How long it may take, all in all.
-const TIME: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where a remote catalogue is, and who asks for what.
 #[derive(Debug, Clone)]
@@ -27,14 +27,14 @@ pub struct RemoteCatalog {
     /// The repository's remote, if it has one.
     pub repository: Option<String>,
     /// The way there.
-    pub route: Route,
+    pub route: NetworkRoute,
     /// Bosun's home, where its answer is kept.
     pub home: PathBuf,
 }
 
 /// What is known of a remote catalogue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Remote {
+pub struct RemoteDefinitions {
     /// How it is.
     pub state: RemoteState,
     /// Its definitions, as JSON.
@@ -58,7 +58,7 @@ pub enum RemoteState {
         /// Its address.
         url: String,
         /// When that answer came.
-        fetched_at: At,
+        fetched_at: Timestamp,
         /// Why there is no newer one; absent when nobody asked.
         why: Option<String>,
     },
@@ -79,41 +79,42 @@ pub enum RemoteState {
 /// An answer as it is kept.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Kept {
-    fetched_at: At,
+struct CachedDefinitions {
+    fetched_at: Timestamp,
     definitions: String,
 }
 
 impl RemoteCatalog {
     /// Asks the catalogue; its last answer stands in when it is down.
-    pub async fn fetch(&self, now: At) -> Remote {
-        let asked = tokio::time::timeout(TIME, self.ask()).await;
+    pub async fn fetch(&self, now: Timestamp) -> RemoteDefinitions {
+        let asked = tokio::time::timeout(ANSWER_TIMEOUT, self.ask()).await;
         let why = match asked {
             Ok(Ok(text)) => {
                 // Whether it can be kept does not matter to who asked.
-                let _unwritten = self.keep(&Kept { fetched_at: now, definitions: text.clone() });
-                return Remote { state: RemoteState::Fresh { url: self.url.clone() }, text: Some(text) };
+                let _unwritten = self.write_cache(&CachedDefinitions { fetched_at: now, definitions: text.clone() });
+                return RemoteDefinitions { state: RemoteState::Fresh { url: self.url.clone() }, text: Some(text) };
             }
             Ok(Err(why)) => why,
-            Err(_late) => format!("it did not answer within {} s", TIME.as_secs()),
+            Err(_late) => format!("it did not answer within {} s", ANSWER_TIMEOUT.as_secs()),
         };
         let url = self.url.clone();
-        match self.kept() {
-            Some(Kept { fetched_at, definitions }) => {
-                Remote { state: RemoteState::Cached { url, fetched_at, why: Some(why) }, text: Some(definitions) }
-            }
-            None => Remote { state: RemoteState::Down { url, why }, text: None },
+        match self.read_cache() {
+            Some(CachedDefinitions { fetched_at, definitions }) => RemoteDefinitions {
+                state: RemoteState::Cached { url, fetched_at, why: Some(why) },
+                text: Some(definitions),
+            },
+            None => RemoteDefinitions { state: RemoteState::Down { url, why }, text: None },
         }
     }
 
     /// Its last answer, without asking it.
-    pub fn last(&self) -> Remote {
+    pub fn cached(&self) -> RemoteDefinitions {
         let url = self.url.clone();
-        match self.kept() {
-            Some(Kept { fetched_at, definitions }) => {
-                Remote { state: RemoteState::Cached { url, fetched_at, why: None }, text: Some(definitions) }
+        match self.read_cache() {
+            Some(CachedDefinitions { fetched_at, definitions }) => {
+                RemoteDefinitions { state: RemoteState::Cached { url, fetched_at, why: None }, text: Some(definitions) }
             }
-            None => Remote { state: RemoteState::Unasked { url }, text: None },
+            None => RemoteDefinitions { state: RemoteState::Unasked { url }, text: None },
         }
     }
 
@@ -122,10 +123,10 @@ impl RemoteCatalog {
         if let Some(repository) = &self.repository {
             url.query_pairs_mut().append_pair("repository", repository);
         }
-        let mut headers = vec![Header::plain("accept", "application/json")];
-        headers.extend(self.token.clone().map(Header::bearer));
-        let patience = Patience { connect: TIME, first_byte: TIME, idle: TIME };
-        let client = Client::new(self.route.clone(), patience);
+        let mut headers = vec![RequestHeader::plain("accept", "application/json")];
+        headers.extend(self.token.clone().map(RequestHeader::bearer));
+        let patience = HttpTimeouts { connect: ANSWER_TIMEOUT, first_byte: ANSWER_TIMEOUT, idle: ANSWER_TIMEOUT };
+        let client = HttpClient::new(self.route.clone(), patience);
         let answer = client.get(url.as_str(), &headers).await.map_err(|error| error.to_string())?;
         match answer.status() {
             200..=299 => {}
@@ -142,14 +143,14 @@ impl RemoteCatalog {
         }
     }
 
-    fn kept(&self) -> Option<Kept> {
+    fn read_cache(&self) -> Option<CachedDefinitions> {
         // What is kept is an answer within a text, whose quotes may take as much again.
-        let bytes = host::read_plain(&self.place(), 4 * MOST as u64).ok()??;
+        let bytes = host::read_plain(&self.cache_path(), 4 * MOST as u64).ok()??;
         serde_json::from_slice(&bytes).ok()
     }
 
-    fn keep(&self, kept: &Kept) -> std::io::Result<()> {
-        let place = self.place();
+    fn write_cache(&self, kept: &CachedDefinitions) -> std::io::Result<()> {
+        let place = self.cache_path();
         let folder = place.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -159,7 +160,7 @@ impl RemoteCatalog {
     }
 
     /// Where its answer for this repository is kept. The user is part of the name: what one may see another may not.
-    fn place(&self) -> PathBuf {
+    fn cache_path(&self) -> PathBuf {
         let mut digest = Sha256::new();
         let token = self.token.as_ref().map(Secret::reveal).unwrap_or_default();
         for part in [self.url.as_str(), self.repository.as_deref().unwrap_or_default(), token] {

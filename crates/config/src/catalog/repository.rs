@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 /// Most bytes of a file that is read for it.
-const MOST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The address of a repository's `origin`, or of its first remote, without a user or password.
 pub fn remote_of(top: &Path) -> Option<String> {
     let config = folder(top)?.join("config");
-    let text = String::from_utf8(host::read_plain(&config, MOST).ok()??).ok()?;
+    let text = String::from_utf8(host::read_plain(&config, MAX_FILE_BYTES).ok()??).ok()?;
     let (mut section, mut first, mut origin) = ("", None, None);
     for line in text.lines().map(str::trim) {
         if line.starts_with('[') {
@@ -32,7 +32,7 @@ fn folder(top: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git);
     }
-    let read = |path: &Path| String::from_utf8(host::read_plain(path, MOST).ok()??).ok();
+    let read = |path: &Path| String::from_utf8(host::read_plain(path, MAX_FILE_BYTES).ok()??).ok();
     let own = top.join(read(&git)?.trim().strip_prefix("gitdir:")?.trim());
     match read(&own.join("commondir")) {
         Some(common) => Some(own.join(common.trim())),

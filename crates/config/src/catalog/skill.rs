@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use protocol::{SkillSpec, Source};
+use protocol::{DefinitionSource, SkillSpec};
 
-use super::Problem;
-use super::fields::Fields;
-use super::head::Document;
+use super::DefinitionProblem;
+use super::fields::DefinitionFields;
+use super::head::MarkdownDefinition;
 use super::name::normal;
 
 /// Keys that mean something here.
@@ -29,24 +29,29 @@ const HARMLESS: [&str; 12] = [
 ];
 
 /// Keys of other programs that would change what a skill does, and cannot here.
-const LATER: [&str; 8] = ["context", "agent", "model", "effort", "hooks", "shell", "paths", "tools"];
+const UNSUPPORTED: [&str; 8] = ["context", "agent", "model", "effort", "hooks", "shell", "paths", "tools"];
 
 /// Reads the head of a skill.
-pub(super) fn read(file: &Path, text: &str, source: Source, problems: &mut Vec<Problem>) -> Option<SkillSpec> {
-    let Document { head, body } = Document::read(file, text, problems)?;
-    let mut fields = Fields::new(file, None, head, problems)?;
+pub(super) fn read(
+    file: &Path,
+    text: &str,
+    source: DefinitionSource,
+    problems: &mut Vec<DefinitionProblem>,
+) -> Option<SkillSpec> {
+    let MarkdownDefinition { head, body } = MarkdownDefinition::read(file, text, problems)?;
+    let mut fields = DefinitionFields::new(file, None, head, problems)?;
     if body.trim().is_empty() {
         fields.error(None, "it has no text below its head", "write below the head what is to be done");
     }
     // A skill has a folder of its own, which names it.
     let usual = file.parent().and_then(Path::file_name);
-    let at = fields.spot("name");
+    let at = fields.position("name");
     let written = fields.text(&["name"]).or_else(|| usual.map(|name| name.to_string_lossy().into_owned()));
     let name = written.as_deref().map_or(Err("it has none"), normal).unwrap_or_else(|why| {
         fields.error(at, format!("it cannot be named so: {why}"), "use letters, digits and dashes in `name`");
         String::new()
     });
-    let at = fields.spot("description");
+    let at = fields.position("description");
     let description = fields.text(&["description"]).unwrap_or_default();
     let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
     if description.is_empty() {
@@ -63,5 +68,5 @@ pub(super) fn read(file: &Path, text: &str, source: Source, problems: &mut Vec<P
         allowed_tools: allowed_tools.into_iter().map(|(tool, _)| tool).collect(),
         source,
     };
-    fields.finish(&KNOWN, &HARMLESS, &LATER).then_some(spec)
+    fields.finish(&KNOWN, &HARMLESS, &UNSUPPORTED).then_some(spec)
 }

@@ -4,11 +4,11 @@ use super::fields::nearest;
 
 /// What a name in a list of tools means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Meant {
+pub(super) enum ToolNameMeaning {
     /// Every tool.
     All,
     /// These tools of ours.
-    Ours(&'static [&'static str]),
+    BuiltIn(&'static [&'static str]),
     /// The tool that starts agents, and only these types.
     Agents(Vec<String>),
     /// A tool of an MCP server.
@@ -22,7 +22,7 @@ pub(super) enum Meant {
 }
 
 /// Every tool of ours that a definition may name.
-static OURS: [&str; 28] = [
+static BUILT_IN_TOOLS: [&str; 28] = [
     "view",
     "create",
     "edit",
@@ -166,44 +166,44 @@ const SETS: [&str; 11] =
     ["search", "edit", "read", "execute", "runcommands", "web", "agent", "vscode", "todo", "browser", "new"];
 
 /// What a name in a list of tools means.
-pub(super) fn meant(name: &str) -> Meant {
+pub(super) fn resolve_tool_name(name: &str) -> ToolNameMeaning {
     let (word, pattern) = match name.split_once('(') {
         Some((word, rest)) => (word.trim(), Some(rest.strip_suffix(')').unwrap_or(rest))),
         None => (name, None),
     };
     let lower = word.to_ascii_lowercase();
     if matches!(lower.as_str(), "*" | "all") {
-        return Meant::All;
+        return ToolNameMeaning::All;
     }
     if let Some((set, tool)) = lower.split_once('/').filter(|(set, _)| SETS.contains(set)) {
         return match find(tool).or_else(|| find(set).filter(|_| tool == "*")) {
-            Some(ours) => Meant::Ours(ours),
-            None => Meant::Absent,
+            Some(ours) => ToolNameMeaning::BuiltIn(ours),
+            None => ToolNameMeaning::Absent,
         };
     }
     if lower.starts_with("mcp__") || lower.contains('/') || lower.contains('.') {
-        return Meant::Server;
+        return ToolNameMeaning::Server;
     }
     let ours = find(&lower);
     match (ours, pattern) {
         (Some(["task"]), Some(types)) => {
             let types = types.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-            Meant::Agents(types.collect())
+            ToolNameMeaning::Agents(types.collect())
         }
-        (Some(_), Some(pattern)) if !matches!(pattern.trim(), "" | "*") => Meant::Pattern(word.to_owned()),
-        (Some(ours), _) => Meant::Ours(ours),
-        (None, _) if ABSENT.contains(&lower.as_str()) => Meant::Absent,
+        (Some(_), Some(pattern)) if !matches!(pattern.trim(), "" | "*") => ToolNameMeaning::Pattern(word.to_owned()),
+        (Some(ours), _) => ToolNameMeaning::BuiltIn(ours),
+        (None, _) if ABSENT.contains(&lower.as_str()) => ToolNameMeaning::Absent,
         (None, _) => {
             let known: Vec<&'static str> =
-                OURS.iter().copied().chain(ALIASES.iter().map(|(alias, _)| *alias)).collect();
-            Meant::Unknown(nearest(&lower, &known))
+                BUILT_IN_TOOLS.iter().copied().chain(ALIASES.iter().map(|(alias, _)| *alias)).collect();
+            ToolNameMeaning::Unknown(nearest(&lower, &known))
         }
     }
 }
 
 fn find(lower: &str) -> Option<&'static [&'static str]> {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == lower).map(|(_, ours)| *ours);
-    alias.or_else(|| OURS.iter().position(|ours| *ours == lower).and_then(|at| OURS.get(at..=at)))
+    alias.or_else(|| BUILT_IN_TOOLS.iter().position(|ours| *ours == lower).and_then(|at| BUILT_IN_TOOLS.get(at..=at)))
 }
 
 #[cfg(test)]
@@ -212,8 +212,8 @@ mod tests {
 
     #[test]
     fn both_families_names_are_ours() {
-        let ours = |name| match meant(name) {
-            Meant::Ours(ours) => ours.join("+"),
+        let ours = |name| match resolve_tool_name(name) {
+            ToolNameMeaning::BuiltIn(ours) => ours.join("+"),
             other => format!("{other:?}"),
         };
         let names = ["Bash", "Read", "Write", "Edit", "Grep", "search", "execute", "web", "Task", "view", "TodoWrite"];
@@ -233,24 +233,30 @@ mod tests {
                 "sql"
             ]
         );
-        assert_eq!(meant("Agent(explore, code-review)"), Meant::Agents(vec!["explore".into(), "code-review".into()]));
-        assert_eq!(meant("*"), Meant::All);
-        assert_eq!(meant("github/*"), Meant::Server);
+        assert_eq!(
+            resolve_tool_name("Agent(explore, code-review)"),
+            ToolNameMeaning::Agents(vec!["explore".into(), "code-review".into()])
+        );
+        assert_eq!(resolve_tool_name("*"), ToolNameMeaning::All);
+        assert_eq!(resolve_tool_name("github/*"), ToolNameMeaning::Server);
         let names =
             ["search/codebase", "search", "edit/editFiles", "execute/runInTerminal", "read/readFile", "web/fetch"];
         assert_eq!(names.map(ours), ["grep+glob", "grep+glob", "edit+create", "shell", "view", "web_fetch"]);
         assert_eq!(["agent/runSubagent", "search/*"].map(ours), ["task", "grep+glob"]);
-        assert_eq!((meant("vscode/vscodeAPI"), meant("search/usages")), (Meant::Absent, Meant::Absent));
-        assert_eq!(meant("mcp__db__query"), Meant::Server);
-        assert_eq!(meant("WebSearch"), Meant::Absent);
-        assert_eq!(meant("Bash(git:*)"), Meant::Pattern("Bash".into()));
-        assert_eq!(meant("Gerp"), Meant::Unknown(Some("grep")));
+        assert_eq!(
+            (resolve_tool_name("vscode/vscodeAPI"), resolve_tool_name("search/usages")),
+            (ToolNameMeaning::Absent, ToolNameMeaning::Absent)
+        );
+        assert_eq!(resolve_tool_name("mcp__db__query"), ToolNameMeaning::Server);
+        assert_eq!(resolve_tool_name("WebSearch"), ToolNameMeaning::Absent);
+        assert_eq!(resolve_tool_name("Bash(git:*)"), ToolNameMeaning::Pattern("Bash".into()));
+        assert_eq!(resolve_tool_name("Gerp"), ToolNameMeaning::Unknown(Some("grep")));
     }
 
     #[test]
     fn aliases_lead_to_tools_that_there_are() {
         for (alias, ours) in ALIASES {
-            assert!(ours.iter().all(|name| OURS.contains(name)), "{alias}");
+            assert!(ours.iter().all(|name| BUILT_IN_TOOLS.contains(name)), "{alias}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use host::PlainError;
 
-use super::Problem;
+use super::DefinitionProblem;
 
 /// Most files and folders that are looked at below one folder.
 const MOST_FILES: usize = 1_000;
@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 256 << 10;
 
 /// Whether links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Links {
+pub(super) enum LinkPolicy {
     /// As the user's own folders may: people keep their files elsewhere.
     Followed,
     /// As nobody's may whose files are a stranger's: what a link leads to was trusted by nobody.
@@ -29,17 +29,17 @@ pub(super) enum Links {
 
 /// A folder that is searched.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Walk<'a> {
+pub(super) struct DefinitionWalk<'a> {
     /// Below this folder no link is followed, if links are refused.
     pub(super) top: &'a Path,
     /// The folder, which is `top` or below it.
     pub(super) folder: &'a Path,
-    pub(super) links: Links,
+    pub(super) links: LinkPolicy,
 }
 
-impl Walk<'_> {
+impl DefinitionWalk<'_> {
     /// Every file below the folder, sorted; none when it does not exist.
-    pub(super) fn files(&self, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
+    pub(super) fn files(&self, problems: &mut Vec<DefinitionProblem>) -> Vec<PathBuf> {
         let (mut found, mut open) = (Vec::new(), vec![(self.folder.to_owned(), 0)]);
         let (mut seen, mut entered) = (0, BTreeSet::new());
         while let Some((folder, depth)) = open.pop() {
@@ -52,22 +52,24 @@ impl Walk<'_> {
                 seen += 1;
                 if seen > MOST_FILES {
                     let words = format!("there are more than {MOST_FILES} files here, and the rest is not looked at");
-                    problems.push(Problem::error(self.folder, words, "move what is no definition elsewhere"));
+                    problems.push(DefinitionProblem::error(self.folder, words, "move what is no definition elsewhere"));
                     found.sort();
                     return found;
                 }
                 match self.kind(&entry) {
-                    Kind::Folder if depth < MOST_DEPTH => open.push((entry, depth + 1)),
-                    Kind::Folder => {
+                    PathKind::Folder if depth < MOST_DEPTH => open.push((entry, depth + 1)),
+                    PathKind::Folder => {
                         let words = "it is nested too deep, and not looked at";
-                        problems.push(Problem::error(&entry, words, "move it further up"));
+                        problems.push(DefinitionProblem::error(&entry, words, "move it further up"));
                     }
-                    Kind::File => found.push(entry),
-                    Kind::Link => {
+                    PathKind::File => found.push(entry),
+                    PathKind::Link => {
                         let (words, remedy) = ("it is a link, which is not followed here", "put the file itself there");
-                        problems.push(Problem::error(&entry, words, remedy));
+                        problems.push(DefinitionProblem::error(&entry, words, remedy));
                     }
-                    Kind::Broken(error) => problems.push(Problem::error(&entry, error, "correct or remove it")),
+                    PathKind::Broken(error) => {
+                        problems.push(DefinitionProblem::error(&entry, error, "correct or remove it"))
+                    }
                 }
             }
         }
@@ -76,11 +78,11 @@ impl Walk<'_> {
     }
 
     /// Reads a file as text.
-    pub(super) fn read(&self, file: &Path, problems: &mut Vec<Problem>) -> Option<String> {
+    pub(super) fn read(&self, file: &Path, problems: &mut Vec<DefinitionProblem>) -> Option<String> {
         let read = match (self.links, file.strip_prefix(self.top)) {
-            (Links::Followed, _) => host::read_plain(file, MOST_BYTES),
-            (Links::Refused, Ok(below)) => host::read_below(self.top, below, MOST_BYTES),
-            (Links::Refused, Err(_)) => Err(PlainError::Link),
+            (LinkPolicy::Followed, _) => host::read_plain(file, MOST_BYTES),
+            (LinkPolicy::Refused, Ok(below)) => host::read_below(self.top, below, MOST_BYTES),
+            (LinkPolicy::Refused, Err(_)) => Err(PlainError::Link),
         };
         let (words, remedy) = match read {
             Ok(None) => return None,
@@ -94,15 +96,15 @@ impl Walk<'_> {
             }
             Err(PlainError::Io(error)) => (format!("it cannot be read: {error}"), "make it readable, or remove it"),
         };
-        problems.push(Problem::error(file, words, remedy));
+        problems.push(DefinitionProblem::error(file, words, remedy));
         None
     }
 
     /// What is in a folder; one that does not exist, or is none, holds nothing.
-    fn entries(&self, folder: &Path, depth: usize, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
-        if depth == 0 && self.links == Links::Refused && self.is_behind_link() {
+    fn entries(&self, folder: &Path, depth: usize, problems: &mut Vec<DefinitionProblem>) -> Vec<PathBuf> {
+        if depth == 0 && self.links == LinkPolicy::Refused && self.is_behind_link() {
             let (words, remedy) = ("it is behind a link, which is not followed here", "put the folder itself there");
-            problems.push(Problem::error(folder, words, remedy));
+            problems.push(DefinitionProblem::error(folder, words, remedy));
             return Vec::new();
         }
         let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
@@ -119,7 +121,7 @@ impl Walk<'_> {
             Err(error) if depth == 0 && absent.contains(&error.kind()) => Vec::new(),
             Err(error) => {
                 let words = format!("it cannot be looked into: {error}");
-                problems.push(Problem::error(folder, words, "make it readable, or remove it"));
+                problems.push(DefinitionProblem::error(folder, words, "make it readable, or remove it"));
                 Vec::new()
             }
         }
@@ -131,21 +133,21 @@ impl Walk<'_> {
         below.into_iter().any(Path::is_symlink)
     }
 
-    fn kind(&self, path: &Path) -> Kind {
+    fn kind(&self, path: &Path) -> PathKind {
         let facts = match (path.is_symlink(), self.links) {
-            (true, Links::Refused) => return Kind::Link,
+            (true, LinkPolicy::Refused) => return PathKind::Link,
             (true | false, _) => fs::metadata(path),
         };
         match facts {
-            Ok(facts) if facts.is_dir() => Kind::Folder,
+            Ok(facts) if facts.is_dir() => PathKind::Folder,
             // Pipes and devices are told apart when they are read.
-            Ok(_) => Kind::File,
-            Err(error) => Kind::Broken(format!("it leads nowhere: {error}")),
+            Ok(_) => PathKind::File,
+            Err(error) => PathKind::Broken(format!("it leads nowhere: {error}")),
         }
     }
 }
 
-enum Kind {
+enum PathKind {
     File,
     Folder,
     Link,

@@ -5,56 +5,60 @@ use std::path::{Path, PathBuf};
 use protocol::{PermissionMode, RuleEffect};
 use serde_json::Value;
 
-use super::own_folder::OwnFolder;
-use super::paths::{Copied, InPlace, Left, Needs, SKILL, left, read_in_place};
-use super::source::{Owner, Source, Table};
-use super::survey::Survey;
+use super::paths::{CopiedPath, ReadInPlacePath, SKILL, SkippedPath, TrustRequirement, read_in_place, report_skipped};
+use super::product_file::{JsonTable, ProductFile, SourceOwner};
+use super::product_folder::ProductFolder;
+use super::survey::ImportSurvey;
 use super::values::{self, NO_MEMORY, NO_SERVERS};
-use crate::foreign;
+use crate::foreign_settings;
 
-const OF_USER: [InPlace; 4] = [
-    InPlace("CLAUDE.md", "instructions", ""),
-    InPlace("agents", "agents", ".md"),
-    InPlace("commands", "slash commands", ".md"),
-    InPlace("skills", "skills", SKILL),
+const OF_USER: [ReadInPlacePath; 4] = [
+    ReadInPlacePath("CLAUDE.md", "instructions", ""),
+    ReadInPlacePath("agents", "agents", ".md"),
+    ReadInPlacePath("commands", "slash commands", ".md"),
+    ReadInPlacePath("skills", "skills", SKILL),
 ];
 
 /// The same where Bosun does not read it.
-const COPIED: [Copied; 4] = [
-    Copied("CLAUDE.md", "AGENTS.md", "instructions", ""),
-    Copied("agents", "agents", "agent", ".md"),
-    Copied("commands", "commands", "slash command", ".md"),
-    Copied("skills", "skills", "skill", SKILL),
+const COPIED: [CopiedPath; 4] = [
+    CopiedPath("CLAUDE.md", "AGENTS.md", "instructions", ""),
+    CopiedPath("agents", "agents", "agent", ".md"),
+    CopiedPath("commands", "commands", "slash command", ".md"),
+    CopiedPath("skills", "skills", "skill", SKILL),
 ];
 
-const INSTRUCTIONS: [InPlace; 4] = [
-    InPlace("CLAUDE.md", "instructions", ""),
-    InPlace(".claude/CLAUDE.md", "instructions", ""),
-    InPlace("CLAUDE.local.md", "instructions", ""),
-    InPlace(".claude/rules", "instructions", ".md"),
+const INSTRUCTIONS: [ReadInPlacePath; 4] = [
+    ReadInPlacePath("CLAUDE.md", "instructions", ""),
+    ReadInPlacePath(".claude/CLAUDE.md", "instructions", ""),
+    ReadInPlacePath("CLAUDE.local.md", "instructions", ""),
+    ReadInPlacePath(".claude/rules", "instructions", ".md"),
 ];
 
-const OF_PROJECT: [InPlace; 3] = [
-    InPlace(".claude/agents", "agents", ".md"),
-    InPlace(".claude/commands", "slash commands", ".md"),
-    InPlace(".claude/skills", "skills", SKILL),
+const OF_PROJECT: [ReadInPlacePath; 3] = [
+    ReadInPlacePath(".claude/agents", "agents", ".md"),
+    ReadInPlacePath(".claude/commands", "slash commands", ".md"),
+    ReadInPlacePath(".claude/skills", "skills", SKILL),
 ];
 
-const NOT_OF_USER: [Left; 5] = [
-    Left("rules", "instructions", "Bosun reads .claude/rules of projects only; put the text into ~/.claude/CLAUDE.md"),
-    Left("output-styles", "output styles", "Bosun has none; say what you want in ~/.claude/CLAUDE.md"),
-    Left(
+const NOT_OF_USER: [SkippedPath; 5] = [
+    SkippedPath(
+        "rules",
+        "instructions",
+        "Bosun reads .claude/rules of projects only; put the text into ~/.claude/CLAUDE.md",
+    ),
+    SkippedPath("output-styles", "output styles", "Bosun has none; say what you want in ~/.claude/CLAUDE.md"),
+    SkippedPath(
         "plugins",
         "plugins",
         "name the folder of a plugin with --plugin-dir, or put it into `plugins` of Bosun's home",
     ),
-    Left("projects", "sessions and memory", "sessions and memories of other products cannot be imported yet"),
-    Left("agent-memory", "memory", NO_MEMORY),
+    SkippedPath("projects", "sessions and memory", "sessions and memories of other products cannot be imported yet"),
+    SkippedPath("agent-memory", "memory", NO_MEMORY),
 ];
 
-const NOT_OF_PROJECT: [Left; 2] = [
-    Left(".claude/output-styles", "output styles", "Bosun has none; say what you want in CLAUDE.md"),
-    Left(".claude/agent-memory", "memory", NO_MEMORY),
+const NOT_OF_PROJECT: [SkippedPath; 2] = [
+    SkippedPath(".claude/output-styles", "output styles", "Bosun has none; say what you want in CLAUDE.md"),
+    SkippedPath(".claude/agent-memory", "memory", NO_MEMORY),
 ];
 
 /// Keys that Bosun reads in place where its own settings are read.
@@ -67,35 +71,35 @@ const HARMLESS: [&str; 1] = ["$schema"];
 const ITS_OWN: [&str; 5] = ["CLAUDE_", "ANTHROPIC_", "DISABLE_", "MCP_", "BASH_"];
 
 /// Looks at everything of Claude Code.
-pub(super) fn look(survey: &mut Survey<'_>) {
+pub(super) fn scan(survey: &mut ImportSurvey<'_>) {
     let top = survey.places.project.top.clone();
-    if let Some(own) = OwnFolder::of(survey, ".claude") {
+    if let Some(own) = ProductFolder::of(survey, ".claude") {
         settings(survey, own.join("settings.json"), own.owner);
         // A folder that was moved has this file in it.
         let state_file = match (own.owner, survey.places.user) {
-            (Owner::User, Some(user)) => user.join(".claude.json"),
+            (SourceOwner::User, Some(user)) => user.join(".claude.json"),
             (_, _) => own.join(".claude.json"),
         };
         state(survey, &state_file, &top);
         own.read_or_copy(survey, &OF_USER, &COPIED);
-        own.left(survey, &NOT_OF_USER);
+        own.report_skipped(survey, &NOT_OF_USER);
     }
     // In the user's own folder the project's files are the user's.
     if survey.places.user != Some(&top) {
-        settings(survey, top.join(".claude/settings.json"), Owner::Project);
-        settings(survey, top.join(".claude/settings.local.json"), Owner::Project);
-        read_in_place(survey, &top, Needs::Nothing, &INSTRUCTIONS);
-        read_in_place(survey, &top, Needs::Trust, &OF_PROJECT);
-        left(survey, &top, &NOT_OF_PROJECT);
+        settings(survey, top.join(".claude/settings.json"), SourceOwner::Project);
+        settings(survey, top.join(".claude/settings.local.json"), SourceOwner::Project);
+        read_in_place(survey, &top, TrustRequirement::Nothing, &INSTRUCTIONS);
+        read_in_place(survey, &top, TrustRequirement::Trust, &OF_PROJECT);
+        report_skipped(survey, &top, &NOT_OF_PROJECT);
     }
     servers(survey, &top.join(".mcp.json"));
 }
 
-fn settings(survey: &mut Survey<'_>, path: PathBuf, owner: Owner) {
-    Source::walk(survey, path, owner, &["permissions", "model", "effortLevel", "env"], setting);
+fn settings(survey: &mut ImportSurvey<'_>, path: PathBuf, owner: SourceOwner) {
+    ProductFile::walk(survey, path, owner, &["permissions", "model", "effortLevel", "env"], setting);
 }
 
-fn setting(survey: &mut Survey<'_>, source: &Source, table: &Table, key: &str) {
+fn setting(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable, key: &str) {
     match key {
         "permissions" => {
             if let Some(permissions) = values::table(survey, source, table, key) {
@@ -118,12 +122,14 @@ fn setting(survey: &mut Survey<'_>, source: &Source, table: &Table, key: &str) {
             }
         }
         read if READ.contains(&read) => match source.owner {
-            Owner::Moved => {
+            SourceOwner::Relocated => {
                 let why = "Bosun reads hooks from ~/.claude/settings.json, not from a folder that was moved; put them \
                            there, or into `hooks` of Bosun's home";
                 survey.not_imported(&source.path, read, why);
             }
-            Owner::User | Owner::Local | Owner::Project | Owner::Uncovered => survey.in_place(source, read),
+            SourceOwner::User | SourceOwner::Local | SourceOwner::Project | SourceOwner::OutsideTrust => {
+                survey.in_place(source, read)
+            }
         },
         harmless if HARMLESS.contains(&harmless) => {}
         other => survey.not_imported(&source.path, other, why_not(other)),
@@ -147,17 +153,19 @@ fn why_not(key: &str) -> &'static str {
     }
 }
 
-fn rules(survey: &mut Survey<'_>, source: &Source, permissions: &Table) {
+fn rules(survey: &mut ImportSurvey<'_>, source: &ProductFile, permissions: &JsonTable) {
     for text in values::texts(survey, source, permissions, "allow") {
         allow(survey, source, text);
     }
     for effect in [RuleEffect::Ask, RuleEffect::Deny] {
-        let texts = values::texts(survey, source, permissions, effect.word());
+        let texts = values::texts(survey, source, permissions, effect.as_str());
         for text in texts {
-            let found = format!("{} {text}", effect.word());
+            let found = format!("{} {text}", effect.as_str());
             match source.owner {
-                Owner::Moved => narrow(survey, source, found, effect, text),
-                Owner::User | Owner::Local | Owner::Project | Owner::Uncovered => survey.in_place(source, found),
+                SourceOwner::Relocated => narrow(survey, source, found, effect, text),
+                SourceOwner::User | SourceOwner::Local | SourceOwner::Project | SourceOwner::OutsideTrust => {
+                    survey.in_place(source, found)
+                }
             }
         }
     }
@@ -174,14 +182,14 @@ fn rules(survey: &mut Survey<'_>, source: &Source, permissions: &Table) {
 }
 
 /// A path that begins with one slash means the folder of the settings there, and the root of the disk here.
-fn allow(survey: &mut Survey<'_>, source: &Source, text: &str) {
+fn allow(survey: &mut ImportSurvey<'_>, source: &ProductFile, text: &str) {
     let found = format!("allow {text}");
-    match (foreign::below_top(text), source.owner) {
-        (Some(_), Owner::User | Owner::Moved) => {
+    match (foreign_settings::below_top(text), source.owner) {
+        (Some(_), SourceOwner::User | SourceOwner::Relocated) => {
             let why = "its path means another folder in every project; write it with `bosun config allow RULE`";
             survey.not_imported(&source.path, found, why);
         }
-        (Some(below), Owner::Local | Owner::Project | Owner::Uncovered) => {
+        (Some(below), SourceOwner::Local | SourceOwner::Project | SourceOwner::OutsideTrust) => {
             survey.rule(source, found, RuleEffect::Allow, &below);
         }
         (None, _) => survey.rule(source, found, RuleEffect::Allow, text),
@@ -190,14 +198,14 @@ fn allow(survey: &mut Survey<'_>, source: &Source, text: &str) {
 
 /// A rule that asks or denies, in a file that Bosun does not read. What may mean two places holds for both, as it does
 /// in a file that is read.
-fn narrow(survey: &mut Survey<'_>, source: &Source, found: String, effect: RuleEffect, text: &str) {
-    if let Some(below) = foreign::below_top(text) {
+fn narrow(survey: &mut ImportSurvey<'_>, source: &ProductFile, found: String, effect: RuleEffect, text: &str) {
+    if let Some(below) = foreign_settings::below_top(text) {
         survey.rule(source, found.clone(), effect, &below);
     }
     survey.rule(source, found, effect, text);
 }
 
-fn default_mode(survey: &mut Survey<'_>, source: &Source, mode: &str) {
+fn default_mode(survey: &mut ImportSurvey<'_>, source: &ProductFile, mode: &str) {
     let found = format!("defaultMode {mode}");
     let ours = match mode {
         "default" | "dontAsk" => PermissionMode::Default,
@@ -212,7 +220,7 @@ fn default_mode(survey: &mut Survey<'_>, source: &Source, mode: &str) {
     survey.mode(source, found, ours);
 }
 
-fn variables(survey: &mut Survey<'_>, source: &Source, env: &Table) {
+fn variables(survey: &mut ImportSurvey<'_>, source: &ProductFile, env: &JsonTable) {
     for (name, value) in env {
         let own = ITS_OWN.iter().any(|start| name.starts_with(start));
         match value {
@@ -231,8 +239,8 @@ fn variables(survey: &mut Survey<'_>, source: &Source, env: &Table) {
 }
 
 /// The file in which the program keeps what it was told: of it only this project's part is looked at.
-fn state(survey: &mut Survey<'_>, path: &Path, top: &Path) {
-    let Some(source) = Source::read(survey, path.to_owned(), Owner::Local) else { return };
+fn state(survey: &mut ImportSurvey<'_>, path: &Path, top: &Path) {
+    let Some(source) = ProductFile::read(survey, path.to_owned(), SourceOwner::Local) else { return };
     let Some(table) = source.json(survey) else { return };
     if let Some(servers) = values::table(survey, &source, &table, "mcpServers").filter(|servers| !servers.is_empty()) {
         survey.not_imported(path, format!("MCP servers: {}", values::names(servers)), NO_SERVERS);
@@ -248,8 +256,8 @@ fn state(survey: &mut Survey<'_>, path: &Path, top: &Path) {
 }
 
 /// A file that names MCP servers.
-pub(super) fn servers(survey: &mut Survey<'_>, path: &Path) {
-    let Some(source) = Source::read(survey, path.to_owned(), Owner::Uncovered) else { return };
+pub(super) fn servers(survey: &mut ImportSurvey<'_>, path: &Path) {
+    let Some(source) = ProductFile::read(survey, path.to_owned(), SourceOwner::OutsideTrust) else { return };
     let Some(table) = source.json(survey) else { return };
     let key = if table.contains_key("servers") { "servers" } else { "mcpServers" };
     if let Some(servers) = values::table(survey, &source, &table, key) {

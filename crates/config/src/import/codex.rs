@@ -5,60 +5,62 @@ use std::path::Path;
 use protocol::{PermissionMode, RuleEffect};
 use serde_json::Value;
 
-use super::own_folder::OwnFolder;
-use super::paths::{Copied, InPlace, Left, Needs, SKILL, copy, entries, left, read_in_place};
+use super::paths::{
+    CopiedPath, ReadInPlacePath, SKILL, SkippedPath, TrustRequirement, copy, entries, read_in_place, report_skipped,
+};
 use super::prefix_rules::{self, PrefixRule};
-use super::source::{Owner, Source, Table};
-use super::survey::Survey;
+use super::product_file::{JsonTable, ProductFile, SourceOwner};
+use super::product_folder::ProductFolder;
+use super::survey::ImportSurvey;
 use super::values::{self, NO_MEMORY, NO_SERVERS, NO_SESSIONS};
 
-const INSTRUCTIONS: [InPlace; 1] = [InPlace("AGENTS.md", "instructions", "")];
+const INSTRUCTIONS: [ReadInPlacePath; 1] = [ReadInPlacePath("AGENTS.md", "instructions", "")];
 
-const SKILLS: [InPlace; 1] = [InPlace(".agents/skills", "skills", SKILL)];
+const SKILLS: [ReadInPlacePath; 1] = [ReadInPlacePath(".agents/skills", "skills", SKILL)];
 
 /// What Bosun has a place for and does not read where it is.
-const COPIED: [Copied; 3] = [
-    Copied("AGENTS.md", "AGENTS.md", "instructions", ""),
-    Copied("prompts", "commands", "slash command", ".md"),
-    Copied("skills", "skills", "skill", SKILL),
+const COPIED: [CopiedPath; 3] = [
+    CopiedPath("AGENTS.md", "AGENTS.md", "instructions", ""),
+    CopiedPath("prompts", "commands", "slash command", ".md"),
+    CopiedPath("skills", "skills", "skill", SKILL),
 ];
 
-const NOT_OF_USER: [Left; 4] = [
-    Left("AGENTS.override.md", "instructions", "Bosun reads AGENTS.md; put the text there"),
-    Left("sessions", "sessions", NO_SESSIONS),
-    Left("history.jsonl", "sessions", NO_SESSIONS),
-    Left("memories", "memory", NO_MEMORY),
+const NOT_OF_USER: [SkippedPath; 4] = [
+    SkippedPath("AGENTS.override.md", "instructions", "Bosun reads AGENTS.md; put the text there"),
+    SkippedPath("sessions", "sessions", NO_SESSIONS),
+    SkippedPath("history.jsonl", "sessions", NO_SESSIONS),
+    SkippedPath("memories", "memory", NO_MEMORY),
 ];
 
-const NOT_OF_PROJECT: [Left; 2] = [
-    Left("AGENTS.override.md", "instructions", "Bosun reads AGENTS.md; put the text there"),
-    Left(".codex/agents", "agents", "Bosun reads agents in Markdown; write them into .bosun/agents"),
+const NOT_OF_PROJECT: [SkippedPath; 2] = [
+    SkippedPath("AGENTS.override.md", "instructions", "Bosun reads AGENTS.md; put the text there"),
+    SkippedPath(".codex/agents", "agents", "Bosun reads agents in Markdown; write them into .bosun/agents"),
 ];
 
 /// Looks at everything of Codex.
-pub(super) fn look(survey: &mut Survey<'_>) {
+pub(super) fn scan(survey: &mut ImportSurvey<'_>) {
     let top = survey.places.project.top.clone();
-    if let Some(own) = OwnFolder::of(survey, ".codex") {
+    if let Some(own) = ProductFolder::of(survey, ".codex") {
         settings(survey, &own.join("config.toml"), own.owner);
         rules(survey, &own.join("rules"), own.owner);
         copy(survey, &own.path, &COPIED);
         if let Some(user) = survey.places.user {
-            read_in_place(survey, user, Needs::Nothing, &SKILLS);
+            read_in_place(survey, user, TrustRequirement::Nothing, &SKILLS);
         }
-        own.left(survey, &NOT_OF_USER);
+        own.report_skipped(survey, &NOT_OF_USER);
     }
     // In the user's own folder the project's files are the user's.
     if survey.places.user != Some(&top) {
-        settings(survey, &top.join(".codex/config.toml"), Owner::Uncovered);
-        rules(survey, &top.join(".codex/rules"), Owner::Uncovered);
-        read_in_place(survey, &top, Needs::Trust, &SKILLS);
+        settings(survey, &top.join(".codex/config.toml"), SourceOwner::OutsideTrust);
+        rules(survey, &top.join(".codex/rules"), SourceOwner::OutsideTrust);
+        read_in_place(survey, &top, TrustRequirement::Trust, &SKILLS);
     }
-    read_in_place(survey, &top, Needs::Nothing, &INSTRUCTIONS);
-    left(survey, &top, &NOT_OF_PROJECT);
+    read_in_place(survey, &top, TrustRequirement::Nothing, &INSTRUCTIONS);
+    report_skipped(survey, &top, &NOT_OF_PROJECT);
 }
 
-fn settings(survey: &mut Survey<'_>, path: &Path, owner: Owner) {
-    let Some(source) = Source::read(survey, path.to_owned(), owner) else { return };
+fn settings(survey: &mut ImportSurvey<'_>, path: &Path, owner: SourceOwner) {
+    let Some(source) = ProductFile::read(survey, path.to_owned(), owner) else { return };
     let Some(table) = source.toml(survey) else { return };
     model(survey, &source, &table);
     mode(survey, &source, &table);
@@ -67,7 +69,7 @@ fn settings(survey: &mut Survey<'_>, path: &Path, owner: Owner) {
     }
 }
 
-fn setting(survey: &mut Survey<'_>, source: &Source, table: &Table, key: &str) {
+fn setting(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable, key: &str) {
     match key {
         "model" | "model_provider" | "approval_policy" | "sandbox_mode" => {}
         "model_reasoning_effort" => {
@@ -108,7 +110,7 @@ fn setting(survey: &mut Survey<'_>, source: &Source, table: &Table, key: &str) {
     }
 }
 
-fn model(survey: &mut Survey<'_>, source: &Source, table: &Table) {
+fn model(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable) {
     let provider = values::text(survey, source, table, "model_provider").unwrap_or("openai");
     let Some(name) = values::text(survey, source, table, "model") else { return };
     let found = format!("model {name}");
@@ -128,7 +130,7 @@ fn model(survey: &mut Survey<'_>, source: &Source, table: &Table) {
 
 /// The sandbox says what runs without asking, and the policy what happens to the rest. Bosun has no sandbox: commands
 /// are judged by rules in every mode.
-fn mode(survey: &mut Survey<'_>, source: &Source, table: &Table) {
+fn mode(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable) {
     let sandbox = values::text(survey, source, table, "sandbox_mode");
     let policy = values::text(survey, source, table, "approval_policy");
     let said = |key: &str, value: Option<&str>| value.map(|value| format!("{key} {value}"));
@@ -146,7 +148,7 @@ fn mode(survey: &mut Survey<'_>, source: &Source, table: &Table) {
     }
 }
 
-fn variables(survey: &mut Survey<'_>, source: &Source, policy: &Table) {
+fn variables(survey: &mut ImportSurvey<'_>, source: &ProductFile, policy: &JsonTable) {
     for pattern in values::texts(survey, source, policy, "exclude") {
         let found = format!("env exclude {pattern}");
         match pattern.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '*')) && !pattern.is_empty() {
@@ -170,15 +172,15 @@ fn variables(survey: &mut Survey<'_>, source: &Source, policy: &Table) {
 }
 
 /// Rules for commands by the words that they begin with.
-fn rules(survey: &mut Survey<'_>, folder: &Path, owner: Owner) {
+fn rules(survey: &mut ImportSurvey<'_>, folder: &Path, owner: SourceOwner) {
     for file in entries(folder).into_iter().filter(|file| file.extension().is_some_and(|end| end == "rules")) {
-        let Some(source) = Source::read(survey, file, owner) else { continue };
+        let Some(source) = ProductFile::read(survey, file, owner) else { continue };
         for rule in prefix_rules::read(&source.text) {
             match rule {
                 Ok(PrefixRule { decision, commands }) => {
                     for command in commands {
                         let effect = decision;
-                        let found = format!("{} {command}", effect.word());
+                        let found = format!("{} {command}", effect.as_str());
                         survey.rule(&source, found, effect, &pattern(&command, effect));
                     }
                 }

@@ -6,81 +6,85 @@ use protocol::RuleEffect;
 use serde_json::Value;
 
 use super::claude::servers;
-use super::own_folder::OwnFolder;
-use super::paths::{Copied, InPlace, Left, Needs, SKILL, left, read_in_place};
-use super::source::{Owner, Source, Table};
-use super::survey::Survey;
+use super::paths::{CopiedPath, ReadInPlacePath, SKILL, SkippedPath, TrustRequirement, read_in_place, report_skipped};
+use super::product_file::{JsonTable, ProductFile, SourceOwner};
+use super::product_folder::ProductFolder;
+use super::survey::ImportSurvey;
 use super::values::{self, NO_SESSIONS};
 
-const OF_USER: [InPlace; 4] = [
-    InPlace("copilot-instructions.md", "instructions", ""),
-    InPlace("agents", "agents", ".md"),
-    InPlace("skills", "skills", SKILL),
-    InPlace("hooks", "hooks", ".json"),
+const OF_USER: [ReadInPlacePath; 4] = [
+    ReadInPlacePath("copilot-instructions.md", "instructions", ""),
+    ReadInPlacePath("agents", "agents", ".md"),
+    ReadInPlacePath("skills", "skills", SKILL),
+    ReadInPlacePath("hooks", "hooks", ".json"),
 ];
 
 /// The same where Bosun does not read it.
-const COPIED: [Copied; 4] = [
-    Copied("copilot-instructions.md", "AGENTS.md", "instructions", ""),
-    Copied("agents", "agents", "agent", ".md"),
-    Copied("skills", "skills", "skill", SKILL),
-    Copied("hooks", "hooks", "hooks", ".json"),
+const COPIED: [CopiedPath; 4] = [
+    CopiedPath("copilot-instructions.md", "AGENTS.md", "instructions", ""),
+    CopiedPath("agents", "agents", "agent", ".md"),
+    CopiedPath("skills", "skills", "skill", SKILL),
+    CopiedPath("hooks", "hooks", "hooks", ".json"),
 ];
 
-const INSTRUCTIONS: [InPlace; 3] = [
-    InPlace("AGENTS.md", "instructions", ""),
-    InPlace(".github/copilot-instructions.md", "instructions", ""),
-    InPlace(".github/instructions", "instructions", ".instructions.md"),
+const INSTRUCTIONS: [ReadInPlacePath; 3] = [
+    ReadInPlacePath("AGENTS.md", "instructions", ""),
+    ReadInPlacePath(".github/copilot-instructions.md", "instructions", ""),
+    ReadInPlacePath(".github/instructions", "instructions", ".instructions.md"),
 ];
 
-const OF_PROJECT: [InPlace; 4] = [
-    InPlace(".github/agents", "agents", ".md"),
-    InPlace(".github/prompts", "slash commands", ".prompt.md"),
-    InPlace(".github/skills", "skills", SKILL),
-    InPlace(".github/hooks", "hooks", ".json"),
+const OF_PROJECT: [ReadInPlacePath; 4] = [
+    ReadInPlacePath(".github/agents", "agents", ".md"),
+    ReadInPlacePath(".github/prompts", "slash commands", ".prompt.md"),
+    ReadInPlacePath(".github/skills", "skills", SKILL),
+    ReadInPlacePath(".github/hooks", "hooks", ".json"),
 ];
 
-const NOT_OF_USER: [Left; 4] = [
-    Left(
+const NOT_OF_USER: [SkippedPath; 4] = [
+    SkippedPath(
         "installed-plugins",
         "plugins",
         "name the folder of a plugin with --plugin-dir, or put it into `plugins` of Bosun's home",
     ),
-    Left("extensions", "extensions", "Bosun has none"),
-    Left("session-state", "sessions", NO_SESSIONS),
-    Left("session-store.db", "sessions and memory", "sessions and memories of other products cannot be imported yet"),
+    SkippedPath("extensions", "extensions", "Bosun has none"),
+    SkippedPath("session-state", "sessions", NO_SESSIONS),
+    SkippedPath(
+        "session-store.db",
+        "sessions and memory",
+        "sessions and memories of other products cannot be imported yet",
+    ),
 ];
 
-const NOT_OF_PROJECT: [Left; 1] = [Left(
+const NOT_OF_PROJECT: [SkippedPath; 1] = [SkippedPath(
     ".github/chatmodes",
     "chat modes",
     "Bosun reads agents: rename NAME.chatmode.md to .github/agents/NAME.agent.md",
 )];
 
 /// Looks at everything of Copilot.
-pub(super) fn look(survey: &mut Survey<'_>) {
+pub(super) fn scan(survey: &mut ImportSurvey<'_>) {
     let top = survey.places.project.top.clone();
-    if let Some(own) = OwnFolder::of(survey, ".copilot") {
+    if let Some(own) = ProductFolder::of(survey, ".copilot") {
         settings(survey, own.join("settings.json"), own.owner);
         settings(survey, own.join("config.json"), own.owner);
         approvals(survey, &own.join("permissions-config.json"), &top);
         servers(survey, &own.join("mcp-config.json"));
         own.read_or_copy(survey, &OF_USER, &COPIED);
-        own.left(survey, &NOT_OF_USER);
+        own.report_skipped(survey, &NOT_OF_USER);
     }
-    settings(survey, top.join(".github/copilot/settings.json"), Owner::Uncovered);
-    settings(survey, top.join(".github/copilot/settings.local.json"), Owner::Uncovered);
-    read_in_place(survey, &top, Needs::Nothing, &INSTRUCTIONS);
-    read_in_place(survey, &top, Needs::Trust, &OF_PROJECT);
+    settings(survey, top.join(".github/copilot/settings.json"), SourceOwner::OutsideTrust);
+    settings(survey, top.join(".github/copilot/settings.local.json"), SourceOwner::OutsideTrust);
+    read_in_place(survey, &top, TrustRequirement::Nothing, &INSTRUCTIONS);
+    read_in_place(survey, &top, TrustRequirement::Trust, &OF_PROJECT);
     servers(survey, &top.join(".vscode/mcp.json"));
-    left(survey, &top, &NOT_OF_PROJECT);
+    report_skipped(survey, &top, &NOT_OF_PROJECT);
 }
 
-fn settings(survey: &mut Survey<'_>, path: PathBuf, owner: Owner) {
-    Source::walk(survey, path, owner, &[], setting);
+fn settings(survey: &mut ImportSurvey<'_>, path: PathBuf, owner: SourceOwner) {
+    ProductFile::walk(survey, path, owner, &[], setting);
 }
 
-fn setting(survey: &mut Survey<'_>, source: &Source, table: &Table, key: &str) {
+fn setting(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable, key: &str) {
     match key {
         "model" => {
             if let Some(name) = values::text(survey, source, table, key) {
@@ -107,10 +111,10 @@ fn setting(survey: &mut Survey<'_>, source: &Source, table: &Table, key: &str) {
 }
 
 /// Addresses: Bosun has rules for hosts, so one with a path is not imported to allow more than it says.
-fn urls(survey: &mut Survey<'_>, source: &Source, table: &Table, key: &str, effect: RuleEffect) {
+fn urls(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable, key: &str, effect: RuleEffect) {
     for text in values::texts(survey, source, table, key) {
         let bare = text.split_once("://").map_or(text, |(_, bare)| bare).trim_end_matches('/');
-        let found = format!("{} url {text}", effect.word());
+        let found = format!("{} url {text}", effect.as_str());
         match (bare.split_once('/'), effect) {
             (None, _) => survey.rule(source, found, effect, &format!("fetch({bare})")),
             (Some((host, _)), RuleEffect::Ask | RuleEffect::Deny) => {
@@ -124,8 +128,8 @@ fn urls(survey: &mut Survey<'_>, source: &Source, table: &Table, key: &str, effe
 }
 
 /// What the user approved for good in this project.
-fn approvals(survey: &mut Survey<'_>, path: &Path, top: &Path) {
-    let Some(source) = Source::read(survey, path.to_owned(), Owner::Local) else { return };
+fn approvals(survey: &mut ImportSurvey<'_>, path: &Path, top: &Path) {
+    let Some(source) = ProductFile::read(survey, path.to_owned(), SourceOwner::Local) else { return };
     let Some(table) = source.json(survey) else { return };
     let locations = values::table(survey, &source, &table, "locations");
     let Some(Value::Object(here)) = locations.and_then(|all| all.get(top.to_str()?)) else { return };
@@ -138,7 +142,7 @@ fn approvals(survey: &mut Survey<'_>, path: &Path, top: &Path) {
     }
 }
 
-fn approved(survey: &mut Survey<'_>, source: &Source, approval: &Table) {
+fn approved(survey: &mut ImportSurvey<'_>, source: &ProductFile, approval: &JsonTable) {
     let said = |key: &str| approval.get(key).and_then(Value::as_str);
     let kind = said("kind").unwrap_or_default();
     let found = format!("approval {kind}");

@@ -2,30 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::edit::{Entry, Keys};
+use crate::edit::{KeyPath, SettingsEntry};
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct ImportFinding {
     /// The file or folder it stands in.
     pub file: PathBuf,
     /// What it is. Values that may be secret are not shown.
-    pub found: String,
+    pub subject: String,
     /// What becomes of it.
-    pub outcome: Outcome,
+    pub outcome: ImportOutcome,
 }
 
 /// What becomes of something that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ImportOutcome {
     /// It is written.
-    Becomes(Change),
+    Written(ImportChange),
     /// It would be written, and stands there already.
-    Present(Change),
+    AlreadyPresent(ImportChange),
     /// It would be written, and something else stands there, which is kept.
-    Kept {
+    Conflicting {
         /// What is not written.
-        change: Change,
+        change: ImportChange,
         /// What stands there.
         kept: String,
     },
@@ -39,22 +39,22 @@ pub enum Outcome {
 
 /// Something that can be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct ImportChange {
     pub(super) into: PathBuf,
-    pub(super) what: What,
+    pub(super) what: ImportContent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ImportContent {
     /// An entry of a file of settings.
-    Entry(Keys, Entry),
+    Entry(KeyPath, SettingsEntry),
     /// A copy of a file.
     File(PathBuf),
     /// A copy of a folder.
     Folder(PathBuf),
 }
 
-impl Change {
+impl ImportChange {
     /// The file or folder that is written.
     pub fn into(&self) -> &Path {
         &self.into
@@ -63,32 +63,34 @@ impl Change {
     /// What is written, in the words of the file.
     pub fn text(&self) -> String {
         match &self.what {
-            What::Entry(keys, Entry::Listed(text)) => format!("{} {text}", keys.join(".")),
-            What::Entry(keys, Entry::Text(text)) => format!("{} = {text}", keys.join(".")),
-            What::File(_) => "a copy".into(),
-            What::Folder(_) => "a copy of the folder".into(),
+            ImportContent::Entry(keys, SettingsEntry::Listed(text)) => format!("{} {text}", keys.join(".")),
+            ImportContent::Entry(keys, SettingsEntry::Text(text)) => format!("{} = {text}", keys.join(".")),
+            ImportContent::File(_) => "a copy".into(),
+            ImportContent::Folder(_) => "a copy of the folder".into(),
         }
     }
 }
 
-impl Outcome {
+impl ImportOutcome {
     /// The outcome in one word, as JSON has it.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Outcome::Becomes(_) => "becomes",
-            Outcome::Present(_) => "present",
-            Outcome::Kept { .. } => "kept",
-            Outcome::InPlace(_) => "inPlace",
-            Outcome::NotImported(_) => "notImported",
-            Outcome::Invalid(_) => "invalid",
+            ImportOutcome::Written(_) => "becomes",
+            ImportOutcome::AlreadyPresent(_) => "present",
+            ImportOutcome::Conflicting { .. } => "kept",
+            ImportOutcome::InPlace(_) => "inPlace",
+            ImportOutcome::NotImported(_) => "notImported",
+            ImportOutcome::Invalid(_) => "invalid",
         }
     }
 
     /// What is or would be written.
-    pub fn change(&self) -> Option<&Change> {
+    pub fn change(&self) -> Option<&ImportChange> {
         match self {
-            Outcome::Becomes(change) | Outcome::Present(change) | Outcome::Kept { change, .. } => Some(change),
-            Outcome::InPlace(_) | Outcome::NotImported(_) | Outcome::Invalid(_) => None,
+            ImportOutcome::Written(change)
+            | ImportOutcome::AlreadyPresent(change)
+            | ImportOutcome::Conflicting { change, .. } => Some(change),
+            ImportOutcome::InPlace(_) | ImportOutcome::NotImported(_) | ImportOutcome::Invalid(_) => None,
         }
     }
 }

@@ -8,23 +8,23 @@ mod claude;
 mod codex;
 mod copilot;
 mod finding;
-mod own_folder;
 mod paths;
 mod prefix_rules;
-mod source;
+mod product_file;
+mod product_folder;
 mod survey;
 mod values;
 mod write;
 
 use std::path::Path;
 
-pub use finding::{Change, Finding, Outcome};
+pub use finding::{ImportChange, ImportFinding, ImportOutcome};
 pub use write::write;
 
 use crate::project::Project;
 use crate::read::ConfigError;
-use crate::trust::Standing;
-use survey::Survey;
+use crate::trust::TrustStatus;
+use survey::ImportSurvey;
 
 /// A product whose files can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,29 +39,29 @@ pub enum Product {
 
 /// Where files are looked for and written.
 #[derive(Debug, Clone, Copy)]
-pub struct ImportPlaces<'a> {
+pub struct ImportLocations<'a> {
     /// Bosun's home.
     pub home: &'a Path,
     /// The user's own folder.
     pub user: Option<&'a Path>,
     /// Where a variable says that the product's own folder is.
-    pub moved: Option<&'a Path>,
+    pub relocated: Option<&'a Path>,
     /// The project.
     pub project: &'a Project,
     /// How it stands.
-    pub standing: Standing,
+    pub trust: TrustStatus,
     /// The managed file that forbids the mode allow-all, if one does.
     pub no_allow_all: Option<&'a Path>,
 }
 
 /// Everything that is found of a product, in the order of its files, and what becomes of it. The error is that
 /// Bosun's own files cannot be read.
-pub fn survey(product: Product, places: &ImportPlaces<'_>) -> Result<Vec<Finding>, ConfigError> {
-    let mut survey = Survey::new(places)?;
+pub fn survey(product: Product, places: &ImportLocations<'_>) -> Result<Vec<ImportFinding>, ConfigError> {
+    let mut survey = ImportSurvey::new(places)?;
     match product {
-        Product::Claude => claude::look(&mut survey),
-        Product::Copilot => copilot::look(&mut survey),
-        Product::Codex => codex::look(&mut survey),
+        Product::Claude => claude::scan(&mut survey),
+        Product::Copilot => copilot::scan(&mut survey),
+        Product::Codex => codex::scan(&mut survey),
     }
     Ok(survey.findings)
 }

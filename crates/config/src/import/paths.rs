@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::source::count;
-use super::survey::Survey;
+use super::product_file::count;
+use super::survey::ImportSurvey;
 
 /// The file that makes a folder a skill.
 pub(super) const SKILL: &str = "SKILL.md";
 
 /// Something that Bosun reads where it is: its place, what it is, and how its files end.
-pub(super) struct InPlace(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
+pub(super) struct ReadInPlacePath(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
 
 /// Something that is copied into Bosun's home: its place, where it goes, what each is, and how its files end. What has
 /// no ending is one file; skills are folders.
-pub(super) struct Copied(
+pub(super) struct CopiedPath(
     pub(super) &'static str,
     pub(super) &'static str,
     pub(super) &'static str,
@@ -21,18 +21,23 @@ pub(super) struct Copied(
 );
 
 /// Something that is not imported: its place, what it is, and why.
-pub(super) struct Left(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
+pub(super) struct SkippedPath(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
 
 /// Whether files of a folder count before a project is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
+pub(super) enum TrustRequirement {
     Trust,
     Nothing,
 }
 
 /// Tells of what is there and read in place.
-pub(super) fn read_in_place(survey: &mut Survey<'_>, folder: &Path, needs: Needs, all: &[InPlace]) {
-    for InPlace(below, what, ends) in all {
+pub(super) fn read_in_place(
+    survey: &mut ImportSurvey<'_>,
+    folder: &Path,
+    needs: TrustRequirement,
+    all: &[ReadInPlacePath],
+) {
+    for ReadInPlacePath(below, what, ends) in all {
         let path = folder.join(below);
         let found = match count(&path, ends) {
             0 => continue,
@@ -40,13 +45,13 @@ pub(super) fn read_in_place(survey: &mut Survey<'_>, folder: &Path, needs: Needs
             1 => format!("{what}: 1 file"),
             many => format!("{what}: {many} files"),
         };
-        survey.read_in_place(&path, found, needs == Needs::Trust);
+        survey.read_in_place(&path, found, needs == TrustRequirement::Trust);
     }
 }
 
 /// Copies what Bosun has a place for and does not read where it is.
-pub(super) fn copy(survey: &mut Survey<'_>, folder: &Path, all: &[Copied]) {
-    for Copied(below, into, what, ends) in all {
+pub(super) fn copy(survey: &mut ImportSurvey<'_>, folder: &Path, all: &[CopiedPath]) {
+    for CopiedPath(below, into, what, ends) in all {
         let path = folder.join(below);
         if ends.is_empty() && path.is_file() {
             survey.copy(&path, Path::new(into), (*what).to_owned());
@@ -65,8 +70,8 @@ pub(super) fn copy(survey: &mut Survey<'_>, folder: &Path, all: &[Copied]) {
 }
 
 /// Tells of what is there and has no place in Bosun.
-pub(super) fn left(survey: &mut Survey<'_>, folder: &Path, all: &[Left]) {
-    for Left(below, what, why) in all {
+pub(super) fn report_skipped(survey: &mut ImportSurvey<'_>, folder: &Path, all: &[SkippedPath]) {
+    for SkippedPath(below, what, why) in all {
         let path = folder.join(below);
         if count(&path, "") > 0 {
             survey.not_imported(&path, *what, *why);

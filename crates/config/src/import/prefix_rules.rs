@@ -4,7 +4,7 @@
 use protocol::RuleEffect;
 
 /// Most commands that one rule may stand for.
-const MOST: usize = 64;
+const MAX_COMMANDS: usize = 64;
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct PrefixRule {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+enum StarlarkToken {
     Text(String),
     Word(String),
     Sign(char),
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Vec<Result<PrefixRule, usize>> {
     let mut at = 0;
     while let Some((token, line)) = tokens.get(at) {
         at += 1;
-        if *token != Token::Word("prefix_rule".into()) {
+        if *token != StarlarkToken::Word("prefix_rule".into()) {
             continue;
         }
         let end = closing(&tokens, at);
@@ -40,13 +40,13 @@ pub(super) fn read(text: &str) -> Vec<Result<PrefixRule, usize>> {
 }
 
 /// Where the call that begins here ends.
-fn closing(tokens: &[(Token, usize)], from: usize) -> usize {
+fn closing(tokens: &[(StarlarkToken, usize)], from: usize) -> usize {
     let mut open = 0_usize;
     for (n, (token, _)) in tokens.iter().enumerate().skip(from) {
         match token {
-            Token::Sign('(' | '[') => open += 1,
-            Token::Sign(')' | ']') => open = open.saturating_sub(1),
-            Token::Sign(_) | Token::Text(_) | Token::Word(_) => {}
+            StarlarkToken::Sign('(' | '[') => open += 1,
+            StarlarkToken::Sign(')' | ']') => open = open.saturating_sub(1),
+            StarlarkToken::Sign(_) | StarlarkToken::Text(_) | StarlarkToken::Word(_) => {}
         }
         if open == 0 {
             return n + 1;
@@ -55,16 +55,17 @@ fn closing(tokens: &[(Token, usize)], from: usize) -> usize {
     tokens.len()
 }
 
-fn rule(call: &[(Token, usize)]) -> Option<PrefixRule> {
-    let tokens: Vec<&Token> = call.iter().map(|(token, _)| token).collect();
+fn rule(call: &[(StarlarkToken, usize)]) -> Option<PrefixRule> {
+    let tokens: Vec<&StarlarkToken> = call.iter().map(|(token, _)| token).collect();
     let value = |name: &str| {
-        let at =
-            tokens.windows(2).position(|pair| matches!(pair, [Token::Word(word), Token::Sign('=')] if word == name));
+        let at = tokens
+            .windows(2)
+            .position(|pair| matches!(pair, [StarlarkToken::Word(word), StarlarkToken::Sign('=')] if word == name));
         at.map(|at| tokens.get(at + 2..).unwrap_or_default())
     };
     let decision = match value("decision") {
         None => RuleEffect::Allow,
-        Some([Token::Text(word), ..]) => match word.as_str() {
+        Some([StarlarkToken::Text(word), ..]) => match word.as_str() {
             "allow" => RuleEffect::Allow,
             "prompt" => RuleEffect::Ask,
             "forbidden" => RuleEffect::Deny,
@@ -76,29 +77,31 @@ fn rule(call: &[(Token, usize)]) -> Option<PrefixRule> {
 }
 
 /// Every command that a pattern stands for.
-fn commands(tokens: &[&Token]) -> Option<Vec<String>> {
-    let (Token::Sign('['), mut rest) = tokens.split_first().map(|(first, rest)| (*first, rest))? else { return None };
+fn commands(tokens: &[&StarlarkToken]) -> Option<Vec<String>> {
+    let (StarlarkToken::Sign('['), mut rest) = tokens.split_first().map(|(first, rest)| (*first, rest))? else {
+        return None;
+    };
     let mut all: Vec<Vec<String>> = vec![Vec::new()];
     loop {
         let (first, after) = rest.split_first()?;
         rest = after;
         let choices = match first {
-            Token::Sign(']') => break,
-            Token::Sign(',') => continue,
-            Token::Text(text) => vec![text.clone()],
-            Token::Sign('[') => {
-                let end = rest.iter().position(|token| **token == Token::Sign(']'))?;
+            StarlarkToken::Sign(']') => break,
+            StarlarkToken::Sign(',') => continue,
+            StarlarkToken::Text(text) => vec![text.clone()],
+            StarlarkToken::Sign('[') => {
+                let end = rest.iter().position(|token| **token == StarlarkToken::Sign(']'))?;
                 let (inner, after) = rest.split_at(end);
                 rest = after.get(1..)?;
                 texts(inner)?
             }
-            Token::Sign(_) | Token::Word(_) => return None,
+            StarlarkToken::Sign(_) | StarlarkToken::Word(_) => return None,
         };
         let longer = |words: &Vec<String>| {
             choices.iter().map(|choice| words.iter().cloned().chain([choice.clone()]).collect()).collect::<Vec<_>>()
         };
         all = all.iter().flat_map(longer).collect();
-        if all.len() > MOST {
+        if all.len() > MAX_COMMANDS {
             return None;
         }
     }
@@ -107,11 +110,11 @@ fn commands(tokens: &[&Token]) -> Option<Vec<String>> {
     (!is_empty).then(|| all.into_iter().map(typed).collect())
 }
 
-fn texts(tokens: &[&Token]) -> Option<Vec<String>> {
-    let text = |token: &&&Token| match token {
-        Token::Text(text) => Some(Some(text.clone())),
-        Token::Sign(',') => Some(None),
-        Token::Sign(_) | Token::Word(_) => None,
+fn texts(tokens: &[&StarlarkToken]) -> Option<Vec<String>> {
+    let text = |token: &&&StarlarkToken| match token {
+        StarlarkToken::Text(text) => Some(Some(text.clone())),
+        StarlarkToken::Sign(',') => Some(None),
+        StarlarkToken::Sign(_) | StarlarkToken::Word(_) => None,
     };
     let all: Option<Vec<Option<String>>> = tokens.iter().map(|token| text(&token)).collect();
     all.map(|all| all.into_iter().flatten().collect())
@@ -127,7 +130,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// The words, texts and signs of a file, each with its line. Comments are left out.
-fn tokens(text: &str) -> Vec<(Token, usize)> {
+fn tokens(text: &str) -> Vec<(StarlarkToken, usize)> {
     let mut tokens = Vec::new();
     let mut line = 1;
     let mut chars = text.chars().peekable();
@@ -140,17 +143,17 @@ fn tokens(text: &str) -> Vec<(Token, usize)> {
                 while let Some(next) = chars.next().filter(|next| *next != c && *next != '\n') {
                     word.push(if next == '\\' { chars.next().unwrap_or('\\') } else { next });
                 }
-                tokens.push((Token::Text(word), line));
+                tokens.push((StarlarkToken::Text(word), line));
             }
             c if c.is_alphanumeric() || c == '_' => {
                 let mut word = String::from(c);
                 while let Some(next) = chars.next_if(|next| next.is_alphanumeric() || *next == '_') {
                     word.push(next);
                 }
-                tokens.push((Token::Word(word), line));
+                tokens.push((StarlarkToken::Word(word), line));
             }
             c if c.is_whitespace() => {}
-            c => tokens.push((Token::Sign(c), line)),
+            c => tokens.push((StarlarkToken::Sign(c), line)),
         }
     }
     tokens

@@ -2,11 +2,16 @@
 
 use serde_json::Value;
 
-use super::source::{Source, Table};
-use super::survey::Survey;
+use super::product_file::{JsonTable, ProductFile};
+use super::survey::ImportSurvey;
 
 /// The text of a key; tells if it is something else.
-pub(super) fn text<'a>(survey: &mut Survey<'_>, source: &Source, table: &'a Table, key: &str) -> Option<&'a str> {
+pub(super) fn text<'a>(
+    survey: &mut ImportSurvey<'_>,
+    source: &ProductFile,
+    table: &'a JsonTable,
+    key: &str,
+) -> Option<&'a str> {
     match table.get(key)? {
         Value::Null => None,
         Value::String(text) => Some(text),
@@ -15,7 +20,12 @@ pub(super) fn text<'a>(survey: &mut Survey<'_>, source: &Source, table: &'a Tabl
 }
 
 /// The texts of a list; tells of a list that is none, and of entries that are no texts.
-pub(super) fn texts<'a>(survey: &mut Survey<'_>, source: &Source, table: &'a Table, key: &str) -> Vec<&'a str> {
+pub(super) fn texts<'a>(
+    survey: &mut ImportSurvey<'_>,
+    source: &ProductFile,
+    table: &'a JsonTable,
+    key: &str,
+) -> Vec<&'a str> {
     let Some(Value::Array(list)) = table.get(key).filter(|value| !value.is_null()) else {
         if table.get(key).is_some_and(|value| !value.is_null()) {
             let _told: Option<()> = wrong(survey, source, key, "a list of texts");
@@ -30,7 +40,12 @@ pub(super) fn texts<'a>(survey: &mut Survey<'_>, source: &Source, table: &'a Tab
 }
 
 /// The table of a key; tells if it is something else.
-pub(super) fn table<'a>(survey: &mut Survey<'_>, source: &Source, table: &'a Table, key: &str) -> Option<&'a Table> {
+pub(super) fn table<'a>(
+    survey: &mut ImportSurvey<'_>,
+    source: &ProductFile,
+    table: &'a JsonTable,
+    key: &str,
+) -> Option<&'a JsonTable> {
     match table.get(key)? {
         Value::Null => None,
         Value::Object(below) => Some(below),
@@ -39,14 +54,14 @@ pub(super) fn table<'a>(survey: &mut Survey<'_>, source: &Source, table: &'a Tab
 }
 
 /// Tells of a value of the wrong type, without showing it.
-fn wrong<T>(survey: &mut Survey<'_>, source: &Source, key: &str, wanted: &str) -> Option<T> {
+fn wrong<T>(survey: &mut ImportSurvey<'_>, source: &ProductFile, key: &str, wanted: &str) -> Option<T> {
     let at = source.line(key).map(|line| format!("line {line}: ")).unwrap_or_default();
     survey.invalid(&source.path, key, format!("{at}it must be {wanted}; correct or remove it"));
     None
 }
 
 /// The names of a table's keys, for telling them.
-pub(super) fn names(table: &Table) -> String {
+pub(super) fn names(table: &JsonTable) -> String {
     const SHOWN: usize = 8;
     let mut names: Vec<&str> = table.keys().take(SHOWN).map(String::as_str).collect();
     if table.len() > SHOWN {

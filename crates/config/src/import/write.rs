@@ -6,39 +6,39 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::finding::{Change, Finding, Outcome, What};
-use crate::edit::{self, Entry, Keys};
+use super::finding::{ImportChange, ImportContent, ImportFinding, ImportOutcome};
+use crate::edit::{self, KeyPath, SettingsEntry};
 use crate::read::ConfigError;
 
 /// Most bytes of one file that is copied, and most files of a folder.
-const BYTES: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 const FILES: usize = 500;
-const DEEP: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Writes everything that becomes something: each file of settings at once, then the copies. Whoever calls this keeps
 /// other writers away. The errors are of files that could not be written; the others are.
-pub fn write(findings: &[Finding]) -> Vec<ConfigError> {
-    let changes: Vec<&Change> = findings
+pub fn write(findings: &[ImportFinding]) -> Vec<ConfigError> {
+    let changes: Vec<&ImportChange> = findings
         .iter()
         .filter_map(|finding| match &finding.outcome {
-            Outcome::Becomes(change) => Some(change),
-            Outcome::Present(_)
-            | Outcome::Kept { .. }
-            | Outcome::InPlace(_)
-            | Outcome::NotImported(_)
-            | Outcome::Invalid(_) => None,
+            ImportOutcome::Written(change) => Some(change),
+            ImportOutcome::AlreadyPresent(_)
+            | ImportOutcome::Conflicting { .. }
+            | ImportOutcome::InPlace(_)
+            | ImportOutcome::NotImported(_)
+            | ImportOutcome::Invalid(_) => None,
         })
         .collect();
-    let mut entries: BTreeMap<&Path, Vec<(Keys, Entry)>> = BTreeMap::new();
+    let mut entries: BTreeMap<&Path, Vec<(KeyPath, SettingsEntry)>> = BTreeMap::new();
     let mut failed = Vec::new();
-    for Change { into, what } in &changes {
+    for ImportChange { into, what } in &changes {
         let copied = match what {
-            What::Entry(keys, entry) => {
+            ImportContent::Entry(keys, entry) => {
                 entries.entry(into).or_default().push((keys.clone(), entry.clone()));
                 Ok(())
             }
-            What::File(from) => copy_file(from, into),
-            What::Folder(from) => copy_folder(from, into),
+            ImportContent::File(from) => copy_file(from, into),
+            ImportContent::Folder(from) => copy_folder(from, into),
         };
         failed.extend(copied.err().map(|source| ConfigError::Write { path: into.clone(), source }));
     }
@@ -49,7 +49,7 @@ pub fn write(findings: &[Finding]) -> Vec<ConfigError> {
 }
 
 fn copy_file(from: &Path, into: &Path) -> io::Result<()> {
-    let bytes = host::read_plain(from, BYTES).map_err(io::Error::other)?.ok_or(io::ErrorKind::NotFound)?;
+    let bytes = host::read_plain(from, MAX_FILE_BYTES).map_err(io::Error::other)?.ok_or(io::ErrorKind::NotFound)?;
     make_folder(into.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(into)?;
     file.write_all(&bytes)?;
@@ -62,7 +62,7 @@ fn copy_folder(from: &Path, into: &Path) -> io::Result<()> {
     make_folder(parent)?;
     let beside = tempfile::Builder::new().prefix(".import-").tempdir_in(parent)?;
     let mut left = FILES;
-    copy_below(from, beside.path(), DEEP, &mut left)?;
+    copy_below(from, beside.path(), MAX_DEPTH, &mut left)?;
     if into.symlink_metadata().is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }

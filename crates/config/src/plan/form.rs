@@ -100,7 +100,7 @@ struct TodoForm {
     #[schemars(length(min = 1))]
     description: Option<String>,
     /// The todos that must be done first.
-    depends_on: Option<Texts>,
+    depends_on: Option<TextOrList>,
     /// The agent that does it.
     #[schemars(length(min = 1, max = 200))]
     agent: Option<String>,
@@ -111,7 +111,7 @@ struct TodoForm {
     #[schemars(length(min = 1, max = 200))]
     model: Option<String>,
     /// Patterns of the files that it reads and changes: it is done again only when one of these changed.
-    files: Option<Texts>,
+    files: Option<TextOrList>,
     /// A shell command that must exit with code 0 when it is done.
     #[schemars(length(min = 1))]
     check: Option<String>,
@@ -122,7 +122,7 @@ struct TodoForm {
 /// A list of texts, or one.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-enum Texts {
+enum TextOrList {
     Many(Vec<String>),
     One(String),
 }

@@ -3,49 +3,49 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use crate::catalog::{Node, Problem, Spot, Value, nearest};
+use crate::catalog::{DefinitionProblem, DocumentNode, FilePosition, NodeValue, nearest};
 
 /// A value and its place in the file.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Placed<T> {
+pub(super) struct Located<T> {
     pub(super) value: T,
-    pub(super) at: Option<Spot>,
+    pub(super) at: Option<FilePosition>,
 }
 
 /// What is wrong with a plan so far.
 #[derive(Debug)]
-pub(super) struct Report {
+pub(super) struct PlanProblems {
     pub(super) file: PathBuf,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<DefinitionProblem>,
 }
 
-impl Report {
-    pub(super) fn new(file: &Path) -> Report {
-        Report { file: file.to_owned(), problems: Vec::new() }
+impl PlanProblems {
+    pub(super) fn new(file: &Path) -> PlanProblems {
+        PlanProblems { file: file.to_owned(), problems: Vec::new() }
     }
 
-    pub(super) fn error(&mut self, at: Option<Spot>, words: impl Into<String>, remedy: impl Into<String>) {
-        self.problems.push(Problem::error(&self.file, words, remedy).at(at));
+    pub(super) fn error(&mut self, at: Option<FilePosition>, words: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(DefinitionProblem::error(&self.file, words, remedy).at(at));
     }
 }
 
 /// The keys of a table.
-pub(super) struct Keys<'a> {
+pub(super) struct PlanKeys<'a> {
     /// Says of which table the problems speak.
     of: String,
-    at: Option<Spot>,
-    entries: Vec<(Placed<String>, Node)>,
-    pub(super) report: &'a mut Report,
+    at: Option<FilePosition>,
+    entries: Vec<(Located<String>, DocumentNode)>,
+    pub(super) report: &'a mut PlanProblems,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> PlanKeys<'a> {
     /// Takes a table apart; anything else is a problem, and has no keys.
-    pub(super) fn new(of: impl Into<String>, node: Node, report: &'a mut Report) -> Keys<'a> {
-        let mut keys = Keys { of: of.into(), at: node.at, entries: Vec::new(), report };
+    pub(super) fn new(of: impl Into<String>, node: DocumentNode, report: &'a mut PlanProblems) -> PlanKeys<'a> {
+        let mut keys = PlanKeys { of: of.into(), at: node.at, entries: Vec::new(), report };
         match node.value {
-            Value::Table(table) => keys.entries.extend(table.into_iter().map(|(key, value)| {
+            NodeValue::Table(table) => keys.entries.extend(table.into_iter().map(|(key, value)| {
                 let at = key.at.or(value.at);
-                (Placed { value: key.to_key(), at }, value)
+                (Located { value: key.to_key(), at }, value)
             })),
             other => keys.wrong(node.at, &other, "`key: value` lines"),
         }
@@ -53,7 +53,7 @@ impl<'a> Keys<'a> {
     }
 
     /// Where the table stands.
-    pub(super) fn at(&self) -> Option<Spot> {
+    pub(super) fn at(&self) -> Option<FilePosition> {
         self.at
     }
 
@@ -63,11 +63,11 @@ impl<'a> Keys<'a> {
     }
 
     /// Takes a key; without a value it says nothing, which is a mistake.
-    pub(super) fn take(&mut self, key: &str) -> Option<Node> {
+    pub(super) fn take(&mut self, key: &str) -> Option<DocumentNode> {
         let place = self.entries.iter().position(|(known, _)| known.value == key)?;
         let (known, node) = self.entries.swap_remove(place);
-        let node = Node { at: node.at.or(known.at), ..node };
-        if node.value == Value::Nothing {
+        let node = DocumentNode { at: node.at.or(known.at), ..node };
+        if node.value == NodeValue::Nothing {
             self.error(node.at, format!("`{key}` says nothing"), "give it a value, or leave it out");
             return None;
         }
@@ -75,11 +75,11 @@ impl<'a> Keys<'a> {
     }
 
     /// Takes a text of at most so many bytes. A number is what people meant as one.
-    pub(super) fn text(&mut self, key: &str, most: usize) -> Option<Placed<String>> {
+    pub(super) fn text(&mut self, key: &str, most: usize) -> Option<Located<String>> {
         let node = self.take(key)?;
         let value = match node.value {
-            Value::Text(text) => text,
-            Value::Number(number) => number.to_string(),
+            NodeValue::Text(text) => text,
+            NodeValue::Number(number) => number.to_string(),
             other => {
                 self.wrong_key(node.at, key, &other, "a text");
                 return None;
@@ -94,22 +94,22 @@ impl<'a> Keys<'a> {
             self.error(node.at, format!("`{key}` is empty"), "write something, or leave it out");
             return None;
         }
-        Some(Placed { value, at: node.at })
+        Some(Located { value, at: node.at })
     }
 
     /// Takes a list of texts, or one text.
-    pub(super) fn texts(&mut self, key: &str) -> Vec<Placed<String>> {
+    pub(super) fn texts(&mut self, key: &str) -> Vec<Located<String>> {
         let Some(node) = self.take(key) else { return Vec::new() };
         let items = match node.value {
-            Value::List(items) => items,
-            value => vec![Node { at: node.at, value }],
+            NodeValue::List(items) => items,
+            value => vec![DocumentNode { at: node.at, value }],
         };
         let mut texts = Vec::new();
         for item in items {
             let at = item.at.or(node.at);
             match item.value {
-                Value::Text(value) => texts.push(Placed { value, at }),
-                Value::Number(number) => texts.push(Placed { value: number.to_string(), at }),
+                NodeValue::Text(value) => texts.push(Located { value, at }),
+                NodeValue::Number(number) => texts.push(Located { value: number.to_string(), at }),
                 other => self.wrong_key(at, key, &other, "a list of texts"),
             }
         }
@@ -120,7 +120,7 @@ impl<'a> Keys<'a> {
     pub(super) fn flag(&mut self, key: &str) -> Option<bool> {
         let node = self.take(key)?;
         match node.value {
-            Value::Flag(flag) => Some(flag),
+            NodeValue::Flag(flag) => Some(flag),
             other => {
                 self.wrong_key(node.at, key, &other, "`true` or `false`");
                 None
@@ -132,8 +132,10 @@ impl<'a> Keys<'a> {
     pub(super) fn count(&mut self, key: &str, range: RangeInclusive<u32>) -> Option<u32> {
         let node = self.take(key)?;
         let number = match &node.value {
-            Value::Number(number) => number.as_u64().and_then(|number| u32::try_from(number).ok()),
-            Value::Nothing | Value::Flag(_) | Value::Text(_) | Value::List(_) | Value::Table(_) => None,
+            NodeValue::Number(number) => number.as_u64().and_then(|number| u32::try_from(number).ok()),
+            NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::Text(_) | NodeValue::List(_) | NodeValue::Table(_) => {
+                None
+            }
         };
         let number = number.filter(|number| range.contains(number));
         if number.is_none() {
@@ -170,18 +172,18 @@ impl<'a> Keys<'a> {
         }
     }
 
-    pub(super) fn error(&mut self, at: Option<Spot>, words: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn error(&mut self, at: Option<FilePosition>, words: impl Into<String>, remedy: impl Into<String>) {
         let words = format!("{}{}", self.of, words.into());
         self.report.error(at, words, remedy);
     }
 
-    fn wrong(&mut self, at: Option<Spot>, value: &Value, wanted: &str) {
+    fn wrong(&mut self, at: Option<FilePosition>, value: &NodeValue, wanted: &str) {
         self.error(at, format!("{} stands where a table belongs", value.kind()), format!("write {wanted}"));
     }
 
-    fn wrong_key(&mut self, at: Option<Spot>, key: &str, value: &Value, wanted: &str) {
+    fn wrong_key(&mut self, at: Option<FilePosition>, key: &str, value: &NodeValue, wanted: &str) {
         let shown = match value {
-            Value::Number(number) => number.to_string(),
+            NodeValue::Number(number) => number.to_string(),
             other => other.kind().to_owned(),
         };
         self.error(at, format!("`{key}` is {shown}"), format!("write {wanted}"));

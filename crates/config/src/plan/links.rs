@@ -2,29 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Todo, TodoId, circle};
+use protocol::{Todo, TodoId, format_cycle};
 
-use super::keys::Report;
-use super::shape::Web;
-use super::todo::Places;
-use crate::catalog::{Spot, nearest};
+use super::keys::PlanProblems;
+use super::shape::PlanGraph;
+use super::todo::TodoPositions;
+use crate::catalog::{FilePosition, nearest};
 
 /// Most wrong dependencies for which the one that was probably meant is looked for.
-const SUGGESTED: usize = 20;
+const MAX_SUGGESTIONS: usize = 20;
 
 /// Tells what is wrong with the ids and dependencies of a plan.
-pub(super) fn check(todos: &[Todo], places: &[Places], report: &mut Report) {
+pub(super) fn check(todos: &[Todo], places: &[TodoPositions], report: &mut PlanProblems) {
     let first = unique(todos, places, report);
     known(todos, places, &first, report);
-    for path in Web::new(todos).circles() {
+    for path in PlanGraph::new(todos).cycles() {
         let at = path.first().and_then(|n| places[*n].depends_on.first().copied().flatten().or(places[*n].id));
         let path: Vec<TodoId> = path.iter().map(|n| todos[*n].id.clone()).collect();
-        report.error(at, format!("todos wait for each other: {}", circle(&path)), "remove one of these dependencies");
+        report.error(
+            at,
+            format!("todos wait for each other: {}", format_cycle(&path)),
+            "remove one of these dependencies",
+        );
     }
 }
 
-fn unique<'a>(todos: &'a [Todo], places: &[Places], report: &mut Report) -> BTreeMap<&'a TodoId, Option<Spot>> {
-    let mut first: BTreeMap<&TodoId, Option<Spot>> = BTreeMap::new();
+fn unique<'a>(
+    todos: &'a [Todo],
+    places: &[TodoPositions],
+    report: &mut PlanProblems,
+) -> BTreeMap<&'a TodoId, Option<FilePosition>> {
+    let mut first: BTreeMap<&TodoId, Option<FilePosition>> = BTreeMap::new();
     for (todo, places) in todos.iter().zip(places) {
         match first.get(&todo.id) {
             None => drop(first.insert(&todo.id, places.id)),
@@ -37,7 +45,12 @@ fn unique<'a>(todos: &'a [Todo], places: &[Places], report: &mut Report) -> BTre
     first
 }
 
-fn known(todos: &[Todo], places: &[Places], first: &BTreeMap<&TodoId, Option<Spot>>, report: &mut Report) {
+fn known(
+    todos: &[Todo],
+    places: &[TodoPositions],
+    first: &BTreeMap<&TodoId, Option<FilePosition>>,
+    report: &mut PlanProblems,
+) {
     let names: Vec<&str> = first.keys().map(|id| id.0.as_str()).collect();
     let mut suggested = 0;
     for (todo, places) in todos.iter().zip(places) {
@@ -46,7 +59,7 @@ fn known(todos: &[Todo], places: &[Places], first: &BTreeMap<&TodoId, Option<Spo
                 continue;
             }
             // Looking through all ids for each of thousands of mistakes would take minutes.
-            let near = (suggested < SUGGESTED).then(|| nearest(&above.0, &names)).flatten();
+            let near = (suggested < MAX_SUGGESTIONS).then(|| nearest(&above.0, &names)).flatten();
             suggested += 1;
             let remedy = match near {
                 Some(near) => format!("did you mean `{near}`?"),

@@ -3,8 +3,8 @@
 //! A plan is read whole or not at all, and everything that is wrong with it is said at once. What depends on the machine
 //! (which agents, models, patterns and schemas can be used) is asked of a [`PlanJudge`].
 
+mod check;
 mod form;
-mod judge;
 mod keys;
 mod lengths;
 mod links;
@@ -12,7 +12,7 @@ mod read;
 mod shape;
 mod todo;
 
+pub use check::PlanChecker;
 pub use form::plan_schema;
-pub use judge::PlanJudge;
-pub use read::{Plan, PlanLimits};
+pub use read::{FleetPlan, PlanLimits};
 pub use shape::PlanShape;

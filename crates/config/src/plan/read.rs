@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use protocol::{FleetTerms, Todo};
+use protocol::{FleetConfig, Todo};
 
-use super::keys::{Keys, Report};
+use super::keys::{PlanKeys, PlanProblems};
 use super::lengths::{COMMAND, DESCRIPTION, PLAN, TODOS, WORD};
-use super::shape::{PlanShape, Web};
-use super::todo::{Defaults, Places};
+use super::shape::{PlanGraph, PlanShape};
+use super::todo::{TodoDefaults, TodoPositions};
 use super::{links, todo};
-use crate::catalog::{Marked, Node, Problem, Spot, Value, told};
+use crate::catalog::{DefinitionProblem, DocumentNode, FilePosition, NodeValue, YamlNode, describe_yaml_error};
 use crate::{parse_time, parse_usd};
 
 /// The keys of a plan, of its limits and of its defaults.
@@ -20,17 +20,17 @@ pub(super) const LIMITS: [&str; 4] = ["parallel", "retries", "budget_usd", "time
 pub(super) const DEFAULTS: [&str; 2] = ["agent", "model"];
 
 /// Most todos at once, most retries of one, and most rounds of validation.
-const PARALLEL: u32 = 4_096;
-const RETRIES: u32 = 100;
-const ROUNDS: u32 = 100;
+const MAX_PARALLEL: u32 = 4_096;
+const MAX_RETRIES: u32 = 100;
+const MAX_ROUNDS: u32 = 100;
 
 /// How often a todo is tried again, and how many rounds there are, where the plan does not say.
-const USUAL_RETRIES: u32 = 1;
-const USUAL_ROUNDS: u32 = 3;
+const DEFAULT_RETRIES: u32 = 1;
+const DEFAULT_ROUNDS: u32 = 3;
 
 /// A plan: the todos of a fleet and how it works through them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct FleetPlan {
     /// Where it was read from.
     pub file: PathBuf,
     /// What it is all for.
@@ -46,7 +46,7 @@ pub struct Plan {
     /// The todos, in the order of writing, with the defaults that hold for them.
     pub todos: Vec<Todo>,
     /// Where the parts of each todo stand.
-    pub(super) places: Vec<Places>,
+    pub(super) places: Vec<TodoPositions>,
 }
 
 /// What a plan may take; what it does not say is as elsewhere.
@@ -62,13 +62,13 @@ pub struct PlanLimits {
     pub timeout: Option<Duration>,
 }
 
-impl Plan {
+impl FleetPlan {
     /// Reads a plan; says everything that is wrong with it.
-    pub fn read(file: &Path) -> Result<Plan, Vec<Problem>> {
-        let refuse = |words: String, remedy: &str| Err(vec![Problem::error(file, words, remedy)]);
+    pub fn read(file: &Path) -> Result<FleetPlan, Vec<DefinitionProblem>> {
+        let refuse = |words: String, remedy: &str| Err(vec![DefinitionProblem::error(file, words, remedy)]);
         match host::read_plain(file, PLAN) {
             Ok(Some(bytes)) => match String::from_utf8(bytes) {
-                Ok(text) => Plan::parse(file, &text),
+                Ok(text) => FleetPlan::parse(file, &text),
                 Err(_binary) => refuse("it is no UTF-8 text".into(), "save it as UTF-8"),
             },
             Ok(None) => refuse("it does not exist".into(), "name a plan file"),
@@ -77,8 +77,8 @@ impl Plan {
     }
 
     /// Reads a plan out of a text, YAML or JSON; problems call it `file`.
-    pub fn parse(file: &Path, text: &str) -> Result<Plan, Vec<Problem>> {
-        let mut report = Report::new(file);
+    pub fn parse(file: &Path, text: &str) -> Result<FleetPlan, Vec<DefinitionProblem>> {
+        let mut report = PlanProblems::new(file);
         let plan = document(text, &mut report).map(|node| table(node, &mut report));
         match plan {
             Some(plan) if report.problems.is_empty() => Ok(plan),
@@ -87,13 +87,13 @@ impl Plan {
     }
 
     /// The terms of a fleet that works through this plan.
-    pub fn terms(&self) -> FleetTerms {
+    pub fn terms(&self) -> FleetConfig {
         let file = self.file.display().to_string();
-        FleetTerms {
+        FleetConfig {
             goal: self.goal.clone().unwrap_or_else(|| file.clone()),
             agent: None,
             parallel: self.limits.parallel,
-            retries: self.limits.retries.unwrap_or(USUAL_RETRIES),
+            retries: self.limits.retries.unwrap_or(DEFAULT_RETRIES),
             rounds: self.rounds,
             isolated: self.isolated.unwrap_or(false),
             dirty: false,
@@ -106,49 +106,49 @@ impl Plan {
     /// How the todos stand to each other.
     pub fn shape(&self) -> PlanShape {
         let none = PlanShape { layers: Vec::new(), longest: Vec::new() };
-        Web::new(&self.todos).shape(&self.todos).unwrap_or(none)
+        PlanGraph::new(&self.todos).shape(&self.todos).unwrap_or(none)
     }
 }
 
-fn document(text: &str, report: &mut Report) -> Option<Node> {
+fn document(text: &str, report: &mut PlanProblems) -> Option<DocumentNode> {
     if text.len() as u64 > PLAN {
         report.error(None, format!("it is larger than {PLAN} bytes"), "split it into several plans");
         return None;
     }
-    match serde_saphyr::from_str_with_options::<Marked>(text, limits()) {
-        Ok(Marked(node)) => Some(node),
+    match serde_saphyr::from_str_with_options::<YamlNode>(text, limits()) {
+        Ok(YamlNode(node)) => Some(node),
         Err(error) => {
-            let at = error.location().map(|at| Spot { line: at.line(), column: at.column() });
+            let at = error.location().map(|at| FilePosition { line: at.line(), column: at.column() });
             let line = at.and_then(|at| text.lines().nth(at.line.saturating_sub(1) as usize));
-            let (words, remedy) = told(&error, "plan", line);
+            let (words, remedy) = describe_yaml_error(&error, "plan", line);
             report.error(at, words, remedy);
             None
         }
     }
 }
 
-fn table(node: Node, report: &mut Report) -> Plan {
+fn table(node: DocumentNode, report: &mut PlanProblems) -> FleetPlan {
     let file = report.file.clone();
-    let mut keys = Keys::new("", node, report);
+    let mut keys = PlanKeys::new("", node, report);
     let goal = keys.text("goal", DESCRIPTION).map(|goal| goal.value.trim().to_owned());
     let limits = keys.take("limits");
     let isolated = isolation(&mut keys);
     let merge_check = keys.text("merge_check", COMMAND).map(|check| check.value.trim().to_owned());
     let validate = keys.flag("validate").unwrap_or(false);
-    let rounds = keys.count("rounds", 1..=ROUNDS).unwrap_or(USUAL_ROUNDS);
+    let rounds = keys.count("rounds", 1..=MAX_ROUNDS).unwrap_or(DEFAULT_ROUNDS);
     let defaults = keys.take("defaults");
     let todos = todos(&mut keys);
     keys.finish(&KEYS);
     let limits = limits.map(|node| limits_of(node, report)).unwrap_or_default();
     let defaults = defaults.map(|node| defaults_of(node, report)).unwrap_or_default();
     let read = todos.into_iter().zip(1..).filter_map(|(node, number)| todo::read(number, node, &defaults, report));
-    let (todos, places): (Vec<Todo>, Vec<Places>) = read.unzip();
+    let (todos, places): (Vec<Todo>, Vec<TodoPositions>) = read.unzip();
     links::check(&todos, &places, report);
     let rounds = if validate { rounds } else { 0 };
-    Plan { file, goal, limits, isolated, merge_check, rounds, todos, places }
+    FleetPlan { file, goal, limits, isolated, merge_check, rounds, todos, places }
 }
 
-fn isolation(keys: &mut Keys<'_>) -> Option<bool> {
+fn isolation(keys: &mut PlanKeys<'_>) -> Option<bool> {
     let word = keys.text("isolation", WORD)?;
     match word.value.as_str() {
         "worktree" => Some(true),
@@ -160,7 +160,7 @@ fn isolation(keys: &mut Keys<'_>) -> Option<bool> {
     }
 }
 
-fn todos(keys: &mut Keys<'_>) -> Vec<Node> {
+fn todos(keys: &mut PlanKeys<'_>) -> Vec<DocumentNode> {
     let at = keys.at();
     let before = keys.report.problems.len();
     let Some(node) = keys.take("todos") else {
@@ -170,16 +170,16 @@ fn todos(keys: &mut Keys<'_>) -> Vec<Node> {
         return Vec::new();
     };
     match node.value {
-        Value::List(list) if list.is_empty() => {
+        NodeValue::List(list) if list.is_empty() => {
             keys.error(node.at, "`todos` is empty", "add at least one, with `id` and `title`");
             Vec::new()
         }
-        Value::List(list) if list.len() > TODOS => {
+        NodeValue::List(list) if list.len() > TODOS => {
             let words = format!("there are {} todos, and at most {TODOS} are taken", list.len());
             keys.error(node.at, words, "split the plan");
             Vec::new()
         }
-        Value::List(list) => list,
+        NodeValue::List(list) => list,
         other => {
             keys.error(node.at, format!("`todos` is {}", other.kind()), "write a list, each with `id` and `title`");
             Vec::new()
@@ -187,11 +187,11 @@ fn todos(keys: &mut Keys<'_>) -> Vec<Node> {
     }
 }
 
-fn limits_of(node: Node, report: &mut Report) -> PlanLimits {
-    let mut keys = Keys::new("limits: ", node, report);
+fn limits_of(node: DocumentNode, report: &mut PlanProblems) -> PlanLimits {
+    let mut keys = PlanKeys::new("limits: ", node, report);
     let limits = PlanLimits {
-        parallel: keys.count("parallel", 1..=PARALLEL),
-        retries: keys.count("retries", 0..=RETRIES),
+        parallel: keys.count("parallel", 1..=MAX_PARALLEL),
+        retries: keys.count("retries", 0..=MAX_RETRIES),
         budget_usd: keys.read("budget_usd", parse_usd),
         timeout: keys.read("timeout", some_time),
     };
@@ -206,9 +206,9 @@ fn some_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn defaults_of(node: Node, report: &mut Report) -> Defaults {
-    let mut keys = Keys::new("defaults: ", node, report);
-    let defaults = Defaults { agent: keys.text("agent", WORD), model: keys.text("model", WORD) };
+fn defaults_of(node: DocumentNode, report: &mut PlanProblems) -> TodoDefaults {
+    let mut keys = PlanKeys::new("defaults: ", node, report);
+    let defaults = TodoDefaults { agent: keys.text("agent", WORD), model: keys.text("model", WORD) };
     keys.finish(&DEFAULTS);
     defaults
 }

@@ -23,37 +23,38 @@ impl PlanShape {
 }
 
 /// The todos as numbers, with what each waits for.
-pub(super) struct Web {
-    above: Vec<Vec<usize>>,
-    below: Vec<Vec<usize>>,
+pub(super) struct PlanGraph {
+    dependencies: Vec<Vec<usize>>,
+    dependents: Vec<Vec<usize>>,
 }
 
-impl Web {
+impl PlanGraph {
     /// Dependencies that no todo has are left out.
-    pub(super) fn new(todos: &[Todo]) -> Web {
+    pub(super) fn new(todos: &[Todo]) -> PlanGraph {
         let numbers: BTreeMap<&TodoId, usize> = todos.iter().zip(0..).map(|(todo, n)| (&todo.id, n)).collect();
-        let mut web = Web { above: Vec::new(), below: vec![Vec::new(); todos.len()] };
+        let mut web = PlanGraph { dependencies: Vec::new(), dependents: vec![Vec::new(); todos.len()] };
         for (n, todo) in todos.iter().enumerate() {
             let mut above: Vec<usize> = todo.depends_on.iter().filter_map(|id| numbers.get(id).copied()).collect();
             above.sort_unstable();
             above.dedup();
             for before in &above {
-                web.below[*before].push(n);
+                web.dependents[*before].push(n);
             }
-            web.above.push(above);
+            web.dependencies.push(above);
         }
         web
     }
 
     /// The layer of each todo; none for those in a circle or behind one.
     fn depths(&self) -> Vec<Option<usize>> {
-        let mut waits: Vec<usize> = self.above.iter().map(Vec::len).collect();
+        let mut waits: Vec<usize> = self.dependencies.iter().map(Vec::len).collect();
         let mut depths = vec![None; waits.len()];
         let mut free: Vec<usize> = (0..waits.len()).filter(|n| waits[*n] == 0).collect();
         while let Some(n) = free.pop() {
             // All of what it waits for has a depth by now.
-            depths[n] = Some(self.above[n].iter().filter_map(|above| depths[*above]).max().map_or(0, |deep| deep + 1));
-            for below in &self.below[n] {
+            depths[n] =
+                Some(self.dependencies[n].iter().filter_map(|above| depths[*above]).max().map_or(0, |deep| deep + 1));
+            for below in &self.dependents[n] {
                 waits[*below] -= 1;
                 if waits[*below] == 0 {
                     free.push(*below);
@@ -64,7 +65,7 @@ impl Web {
     }
 
     /// Circles of todos that wait for each other, none sharing a todo with another.
-    pub(super) fn circles(&self) -> Vec<Vec<usize>> {
+    pub(super) fn cycles(&self) -> Vec<Vec<usize>> {
         let depths = self.depths();
         let mut walk: Vec<Option<usize>> = vec![None; depths.len()];
         let mut circles = Vec::new();
@@ -74,7 +75,7 @@ impl Web {
                 walk[at] = Some(start);
                 path.push(at);
                 // Whoever has no depth waits for somebody who has none either.
-                let Some(next) = self.above[at].iter().find(|above| depths[**above].is_none()) else { break };
+                let Some(next) = self.dependencies[at].iter().find(|above| depths[**above].is_none()) else { break };
                 at = *next;
             }
             if walk[at] == Some(start)
@@ -97,7 +98,7 @@ impl Web {
         let mut at = (0..depths.len()).rev().max_by_key(|n| depths[*n]);
         while let Some(n) = at {
             longest.push(todos[n].id.clone());
-            at = self.above[n].iter().copied().find(|above| depths[*above] + 1 == depths[n]);
+            at = self.dependencies[n].iter().copied().find(|above| depths[*above] + 1 == depths[n]);
         }
         longest.reverse();
         Some(PlanShape { layers, longest })

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use protocol::{Todo, TodoId};
 use serde_json::Value;
 
-use super::keys::{Keys, Placed, Report};
+use super::keys::{Located, PlanKeys, PlanProblems};
 use super::lengths::{COMMAND, DESCRIPTION, ID, PATTERN, PATTERNS, SCHEMA, TITLE, WORD};
-use crate::catalog::{Node, Spot};
+use crate::catalog::{DocumentNode, FilePosition};
 
 /// The keys of a todo.
 pub(super) const KEYS: [&str; 10] =
@@ -15,25 +15,30 @@ pub(super) const KEYS: [&str; 10] =
 
 /// What todos have that do not say otherwise.
 #[derive(Debug, Default)]
-pub(super) struct Defaults {
-    pub(super) agent: Option<Placed<String>>,
-    pub(super) model: Option<Placed<String>>,
+pub(super) struct TodoDefaults {
+    pub(super) agent: Option<Located<String>>,
+    pub(super) model: Option<Located<String>>,
 }
 
 /// Where the parts of a todo stand that are looked at later.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Places {
-    pub(super) id: Option<Spot>,
-    pub(super) depends_on: Vec<Option<Spot>>,
-    pub(super) agent: Option<Placed<String>>,
-    pub(super) model: Option<Placed<String>>,
-    pub(super) files: Vec<Option<Spot>>,
-    pub(super) expects: Option<Placed<Value>>,
+pub(super) struct TodoPositions {
+    pub(super) id: Option<FilePosition>,
+    pub(super) depends_on: Vec<Option<FilePosition>>,
+    pub(super) agent: Option<Located<String>>,
+    pub(super) model: Option<Located<String>>,
+    pub(super) files: Vec<Option<FilePosition>>,
+    pub(super) expects: Option<Located<Value>>,
 }
 
 /// Reads one todo; what is wrong with it goes to the report, and none is given back if it cannot be named.
-pub(super) fn read(number: usize, node: Node, defaults: &Defaults, report: &mut Report) -> Option<(Todo, Places)> {
-    let mut keys = Keys::new(format!("todo {number}: "), node, report);
+pub(super) fn read(
+    number: usize,
+    node: DocumentNode,
+    defaults: &TodoDefaults,
+    report: &mut PlanProblems,
+) -> Option<(Todo, TodoPositions)> {
+    let mut keys = PlanKeys::new(format!("todo {number}: "), node, report);
     let at = keys.at();
     let id = id(&mut keys);
     if let Some(id) = &id {
@@ -59,18 +64,18 @@ pub(super) fn read(number: usize, node: Node, defaults: &Defaults, report: &mut 
         expects: expects.as_ref().map(|schema| schema.value.to_string()),
         ..Todo::new(id.value, title.unwrap_or_default())
     };
-    let places = Places { id: id.at.or(at), depends_on: depends_at, agent, model, files: files_at, expects };
+    let places = TodoPositions { id: id.at.or(at), depends_on: depends_at, agent, model, files: files_at, expects };
     Some((todo, places))
 }
 
 /// Each text once, and where it stands.
-fn split(texts: Vec<Placed<String>>) -> (Vec<String>, Vec<Option<Spot>>) {
+fn split(texts: Vec<Located<String>>) -> (Vec<String>, Vec<Option<FilePosition>>) {
     let mut seen = BTreeSet::new();
     let texts = texts.into_iter().map(|text| (text.value.trim().to_owned(), text.at));
     texts.filter(|(text, _)| seen.insert(text.clone())).unzip()
 }
 
-fn id(keys: &mut Keys<'_>) -> Option<Placed<String>> {
+fn id(keys: &mut PlanKeys<'_>) -> Option<Located<String>> {
     let id = needed(keys, "id", ID, "a short one that no other todo has")?;
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':');
     if !id.value.chars().all(fits) {
@@ -81,7 +86,7 @@ fn id(keys: &mut Keys<'_>) -> Option<Placed<String>> {
     Some(id)
 }
 
-fn title(keys: &mut Keys<'_>) -> Option<String> {
+fn title(keys: &mut PlanKeys<'_>) -> Option<String> {
     let title = needed(keys, "title", TITLE, "what is to be done, in one line")?;
     let value = title.value.trim().to_owned();
     if value.contains('\n') {
@@ -91,7 +96,7 @@ fn title(keys: &mut Keys<'_>) -> Option<String> {
 }
 
 /// A text that every todo has.
-fn needed(keys: &mut Keys<'_>, key: &str, most: usize, what: &str) -> Option<Placed<String>> {
+fn needed(keys: &mut PlanKeys<'_>, key: &str, most: usize, what: &str) -> Option<Located<String>> {
     let before = keys.report.problems.len();
     let text = keys.text(key, most);
     // One that is there and unusable has been told of.
@@ -102,7 +107,7 @@ fn needed(keys: &mut Keys<'_>, key: &str, most: usize, what: &str) -> Option<Pla
     text
 }
 
-fn agent(keys: &mut Keys<'_>) -> Option<Placed<String>> {
+fn agent(keys: &mut PlanKeys<'_>) -> Option<Located<String>> {
     let (agent, also) = (keys.text("agent", WORD), keys.text("agent_type", WORD));
     if let (Some(_), Some(also)) = (&agent, &also) {
         keys.error(also.at, "`agent_type` says again what `agent` says", "remove one");
@@ -110,7 +115,7 @@ fn agent(keys: &mut Keys<'_>) -> Option<Placed<String>> {
     agent.or(also)
 }
 
-fn files(keys: &mut Keys<'_>) -> Vec<Placed<String>> {
+fn files(keys: &mut PlanKeys<'_>) -> Vec<Located<String>> {
     let files = keys.texts("files");
     if files.len() > PATTERNS {
         let at = files.get(PATTERNS).and_then(|file| file.at);
@@ -123,7 +128,7 @@ fn files(keys: &mut Keys<'_>) -> Vec<Placed<String>> {
     files
 }
 
-fn expects(keys: &mut Keys<'_>) -> Option<Placed<Value>> {
+fn expects(keys: &mut PlanKeys<'_>) -> Option<Located<Value>> {
     let node = keys.take("expects")?;
     let at = node.at;
     let value = node.to_json();
@@ -135,5 +140,5 @@ fn expects(keys: &mut Keys<'_>) -> Option<Placed<Value>> {
         keys.error(at, format!("`expects` has more than {SCHEMA} bytes"), "ask for less");
         return None;
     }
-    Some(Placed { value, at })
+    Some(Located { value, at })
 }

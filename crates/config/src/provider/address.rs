@@ -6,16 +6,16 @@ use url::{Host, Url};
 
 /// An address that requests can be sent below.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
+pub(super) struct ProviderAddress {
     /// As it was written, without slashes at its end.
     pub(super) url: String,
     loopback: bool,
     plain: bool,
 }
 
-impl Address {
+impl ProviderAddress {
     /// Reads an address; the error says what is wrong with it and repeats nothing of it.
-    pub(super) fn parse(text: &str) -> Result<Address, &'static str> {
+    pub(super) fn parse(text: &str) -> Result<ProviderAddress, &'static str> {
         let trimmed = text.trim().trim_end_matches('/');
         if !text.contains("://") {
             return Err("has no scheme; begin it with https://");
@@ -41,7 +41,7 @@ impl Address {
             Some(Host::Ipv6(ip)) => ip.is_loopback(),
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         };
-        Ok(Address { url: trimmed.to_owned(), loopback, plain })
+        Ok(ProviderAddress { url: trimmed.to_owned(), loopback, plain })
     }
 
     /// Whether it is on this machine.
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn an_address_is_kept_as_it_was_written() {
-        let address = |text| Address::parse(text).unwrap();
+        let address = |text| ProviderAddress::parse(text).unwrap();
         assert_eq!(address("https://api.openai.com/v1//").url, "https://api.openai.com/v1");
         assert_eq!(address(" http://127.0.0.1:8080/v1 ").url, "http://127.0.0.1:8080/v1");
         for near in ["http://localhost:1", "http://127.9.9.9/v1", "http://[::1]:11434", "https://a.localhost"] {
@@ -112,7 +112,7 @@ mod tests {
             ("https://host:99999/v1", "address"),
         ];
         for (text, reason) in refused {
-            let problem = Address::parse(text).unwrap_err();
+            let problem = ProviderAddress::parse(text).unwrap_err();
             assert!(problem.contains(reason), "{text}: {problem}");
         }
     }
@@ -136,7 +136,7 @@ mod tests {
         ];
         for (host, url) in meant {
             assert_eq!(of_ollama(host), url);
-            assert!(Address::parse(url).is_ok());
+            assert!(ProviderAddress::parse(url).is_ok());
         }
     }
 }

@@ -2,17 +2,17 @@
 
 use std::num::NonZeroU32;
 
-use model::Wire;
+use model::WireFormat;
 
 use super::address;
-use super::file::{Kind, ProviderFile};
+use super::file::{ProviderFile, ProviderKind};
 use crate::Env;
 use crate::env::{ANTHROPIC_KEY, ANTHROPIC_URL, OLLAMA_HOST, OPENAI_KEY, OPENAI_URL};
 
 /// One provider that needs no file.
-pub(super) struct BuiltIn {
+pub(super) struct BuiltInProvider {
     pub(super) name: &'static str,
-    kind: Kind,
+    kind: ProviderKind,
     url: &'static str,
     key: Option<&'static str>,
     /// Its model that is used where nobody chose one.
@@ -22,18 +22,18 @@ pub(super) struct BuiltIn {
 }
 
 #[rustfmt::skip]
-pub(super) const BUILT_IN: [BuiltIn; 7] = [
-    BuiltIn { name: "anthropic", kind: Kind::Anthropic, url: "https://api.anthropic.com", key: Some(ANTHROPIC_KEY), default: Some("claude-sonnet-5-5"), variable: Some(ANTHROPIC_URL) },
-    BuiltIn { name: "openai", kind: Kind::Openai, url: "https://api.openai.com/v1", key: Some(OPENAI_KEY), default: Some("gpt-6.1-sol"), variable: Some(OPENAI_URL) },
-    BuiltIn { name: "openai-chat", kind: Kind::OpenaiChat, url: "https://api.openai.com/v1", key: Some(OPENAI_KEY), default: None, variable: Some(OPENAI_URL) },
-    BuiltIn { name: "ollama", kind: Kind::OpenaiChat, url: "http://127.0.0.1:11434/v1", key: None, default: None, variable: Some(OLLAMA_HOST) },
-    BuiltIn { name: "llamacpp", kind: Kind::OpenaiChat, url: "http://127.0.0.1:8080/v1", key: None, default: None, variable: None },
-    BuiltIn { name: "llama-server", kind: Kind::OpenaiChat, url: "http://127.0.0.1:9931/v1", key: None, default: None, variable: None },
-    BuiltIn { name: "lmstudio", kind: Kind::OpenaiChat, url: "http://127.0.0.1:1234/v1", key: None, default: None, variable: None },
+pub(super) const BUILT_IN: [BuiltInProvider; 7] = [
+    BuiltInProvider { name: "anthropic", kind: ProviderKind::Anthropic, url: "https://api.anthropic.com", key: Some(ANTHROPIC_KEY), default: Some("claude-sonnet-5-5"), variable: Some(ANTHROPIC_URL) },
+    BuiltInProvider { name: "openai", kind: ProviderKind::Openai, url: "https://api.openai.com/v1", key: Some(OPENAI_KEY), default: Some("gpt-6.1-sol"), variable: Some(OPENAI_URL) },
+    BuiltInProvider { name: "openai-chat", kind: ProviderKind::OpenaiChat, url: "https://api.openai.com/v1", key: Some(OPENAI_KEY), default: None, variable: Some(OPENAI_URL) },
+    BuiltInProvider { name: "ollama", kind: ProviderKind::OpenaiChat, url: "http://127.0.0.1:11434/v1", key: None, default: None, variable: Some(OLLAMA_HOST) },
+    BuiltInProvider { name: "llamacpp", kind: ProviderKind::OpenaiChat, url: "http://127.0.0.1:8080/v1", key: None, default: None, variable: None },
+    BuiltInProvider { name: "llama-server", kind: ProviderKind::OpenaiChat, url: "http://127.0.0.1:9931/v1", key: None, default: None, variable: None },
+    BuiltInProvider { name: "lmstudio", kind: ProviderKind::OpenaiChat, url: "http://127.0.0.1:1234/v1", key: None, default: None, variable: None },
 ];
 
-impl BuiltIn {
-    pub(super) fn named(name: &str) -> Option<&'static BuiltIn> {
+impl BuiltInProvider {
+    pub(super) fn named(name: &str) -> Option<&'static BuiltInProvider> {
         BUILT_IN.iter().find(|built_in| built_in.name == name)
     }
 
@@ -55,13 +55,13 @@ impl BuiltIn {
     }
 
     /// Where the environment moves it.
-    pub(super) fn moved(&self, env: &Env) -> Option<String> {
+    pub(super) fn relocated(&self, env: &Env) -> Option<String> {
         let text = env.text(self.variable?)?;
         Some(if self.variable == Some(OLLAMA_HOST) { address::of_ollama(&text) } else { text })
     }
 
     /// Whether its maker's list prices hold for it.
-    pub(super) fn prices(&self) -> Option<Wire> {
+    pub(super) fn prices(&self) -> Option<WireFormat> {
         (!self.is_local()).then(|| self.kind.wire())
     }
 }

@@ -1,9 +1,9 @@
 //! The model that is used where nobody chose one.
 
-use model::{Key, Provider};
+use model::{Provider, ProviderKey};
 
-use super::Access;
-use super::built_in::{BUILT_IN, BuiltIn};
+use super::ModelAccess;
+use super::built_in::{BUILT_IN, BuiltInProvider};
 
 /// The model that is used where nobody chose one, and why it is this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct DefaultModel {
 
 /// A provider that a person can choose where nothing is known of it but its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choosable {
+pub struct ChoosableProvider {
     /// Its name.
     pub provider: String,
     /// Its model that is used where nobody chose one. A provider of a file needs to list exactly one model, since nobody
@@ -24,30 +24,30 @@ pub struct Choosable {
     pub default: Option<String>,
 }
 
-impl Access {
+impl ModelAccess {
     /// The providers that can be chosen: in the order of the table of built-in providers, then by name. Local servers
     /// are not among them, since they have to be looked for first.
-    pub fn choosable(&self) -> Vec<Choosable> {
-        let places = &self.providers.places;
+    pub fn choosable(&self) -> Vec<ChoosableProvider> {
+        let places = &self.providers.by_name;
         let built_in = BUILT_IN.iter().filter(|known| known.default.is_some() && places.contains_key(known.name));
-        let built_in =
-            built_in.map(|known| Choosable { provider: known.name.into(), default: known.default.map(str::to_owned) });
-        let others = places.iter().filter(|(name, _)| match BuiltIn::named(name) {
+        let built_in = built_in
+            .map(|known| ChoosableProvider { provider: known.name.into(), default: known.default.map(str::to_owned) });
+        let others = places.iter().filter(|(name, _)| match BuiltInProvider::named(name) {
             Some(known) => known.is_local() && !self.local.contains(name),
             None => true,
         });
         let others = others.map(|(name, place)| {
             let mut models = place.models.keys();
             let only = models.next().filter(|_| models.next().is_none());
-            Choosable { provider: name.clone(), default: only.cloned() }
+            ChoosableProvider { provider: name.clone(), default: only.cloned() }
         });
         built_in.chain(others).collect()
     }
 
     /// The model that is used where nobody chose one: that of the first provider with a key.
     pub fn default_model(&self) -> Option<DefaultModel> {
-        self.choosable().into_iter().find_map(|Choosable { provider, default }| {
-            let variable = variable(self.providers.places.get(&provider)?)?.to_owned();
+        self.choosable().into_iter().find_map(|ChoosableProvider { provider, default }| {
+            let variable = variable(self.providers.by_name.get(&provider)?)?.to_owned();
             Some(DefaultModel { spec: format!("{provider}/{}", default?), variable })
         })
     }
@@ -56,19 +56,19 @@ impl Access {
 /// The variable that holds the key of a provider.
 fn variable(place: &Provider) -> Option<&str> {
     match &place.key {
-        Key::Given(secret) => secret.variable(),
-        Key::Needless | Key::Missing { .. } => None,
+        ProviderKey::Present(secret) => secret.variable(),
+        ProviderKey::NotNeeded | ProviderKey::Missing { .. } => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Env, File};
+    use crate::{Env, SettingsFile};
 
     fn default_of(file: &str, variables: &[&str]) -> Option<String> {
         let env = variables.iter().map(|name| ((*name).into(), "sk-0123456789".into())).collect::<Vec<_>>();
-        let file: File = toml::from_str(file).unwrap();
+        let file: SettingsFile = toml::from_str(file).unwrap();
         let access = file.resolve().access(&Env::from(env)).unwrap();
         let DefaultModel { spec, variable } = access.default_model()?;
         assert!(variables.contains(&variable.as_str()));
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn every_provider_that_is_not_looked_for_on_this_machine_can_be_chosen() {
         let names = |file: &str, env: &[(&str, &str)]| {
-            let file: File = toml::from_str(file).unwrap();
+            let file: SettingsFile = toml::from_str(file).unwrap();
             let access = file.resolve().access(&Env::of(env)).unwrap();
             access.choosable().into_iter().map(|choosable| choosable.provider).collect::<Vec<_>>()
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
-use model::Wire;
+use model::WireFormat;
 use protocol::Price;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::amount::Usd;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProviderFile {
     /// What it speaks.
-    pub kind: Option<Kind>,
+    pub kind: Option<ProviderKind>,
     /// Where it is.
     #[serde(alias = "base_url")]
     pub base_url: Option<String>,
@@ -41,7 +41,7 @@ pub struct ProviderFile {
 /// What a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ProviderKind {
     /// Anthropic Messages.
     Anthropic,
     /// OpenAI Responses.
@@ -72,12 +72,12 @@ pub struct ModelFile {
     pub cache_write: Option<Usd>,
 }
 
-impl Kind {
-    pub(super) fn wire(self) -> Wire {
+impl ProviderKind {
+    pub(super) fn wire(self) -> WireFormat {
         match self {
-            Kind::Anthropic => Wire::Anthropic,
-            Kind::Openai => Wire::Responses,
-            Kind::OpenaiChat => Wire::Chat,
+            ProviderKind::Anthropic => WireFormat::Anthropic,
+            ProviderKind::Openai => WireFormat::Responses,
+            ProviderKind::OpenaiChat => WireFormat::Chat,
         }
     }
 }

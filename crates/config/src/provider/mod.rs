@@ -2,15 +2,15 @@
 
 mod access;
 mod address;
-mod bring;
 mod built_in;
+mod client_provider;
 mod default;
 mod error;
 mod file;
 
-pub use access::Access;
-pub use default::{Choosable, DefaultModel};
+pub use access::ModelAccess;
+pub use default::{ChoosableProvider, DefaultModel};
 pub use error::ProviderError;
 pub use file::{ModelFile, ProviderFile};
 
-pub(crate) use access::{Sources, check, moved, open, secrets};
+pub(crate) use access::{ProviderSources, check, open_access, relocated, secrets};

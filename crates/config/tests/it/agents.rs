@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use config::{Env, Standing, TooDear};
+use config::{Env, ExpensiveModelSetting, TrustStatus};
 
 use super::{Machine, read};
 
@@ -24,9 +24,9 @@ fn r6_limits_of_agents_are_settings() {
 #[test]
 fn t6_the_cost_guard_is_a_setting() {
     let config = read("").unwrap();
-    assert_eq!((config.agents.cost_factor, config.agents.too_dear), (4.0, TooDear::Refuse));
-    let config = read("[agents]\ncost-factor = 1.5\ntoo-dear = 'downgrade'\n").unwrap();
-    assert_eq!((config.agents.cost_factor, config.agents.too_dear), (1.5, TooDear::Downgrade));
+    assert_eq!((config.agents.cost_factor, config.agents.expensive_model), (4.0, ExpensiveModelSetting::Refuse));
+    let config = read("[agents]\ncost-factor = 1.5\nexpensive-model = 'downgrade'\n").unwrap();
+    assert_eq!((config.agents.cost_factor, config.agents.expensive_model), (1.5, ExpensiveModelSetting::Downgrade));
     for wrong in ["0.5", "nan", "inf", "-1"] {
         let error = read(&format!("[agents]\ncost-factor = {wrong}\n")).unwrap_err();
         assert!(error.contains("agents.cost-factor"), "{error}");
@@ -42,11 +42,11 @@ fn a2_a_catalogue_is_named_by_its_user_over_https() {
     let machine = Machine::new();
     let stolen = "[agents]\ncatalog = 'https://evil.example/'\ncatalog-token-env = 'GITHUB_TOKEN'\n";
     machine.write("project/.bosun/config.toml", stolen);
-    let layers = machine.layers(Standing::Trusted).unwrap();
+    let layers = machine.layers(TrustStatus::Trusted).unwrap();
     assert_eq!((layers.config().agents.catalog, layers.config().agents.catalog_token_env), (None, None));
     assert!(layers.notices[0].text.contains("agents.catalog is ignored"), "{:?}", layers.notices);
     machine.write("home/config.toml", "[agents]\ncatalog = 'https://example.com/'\ncatalog-token-env = 'ORG_TOKEN'\n");
-    let config = machine.layers(Standing::Trusted).unwrap().config();
+    let config = machine.layers(TrustStatus::Trusted).unwrap().config();
     assert_eq!(config.agents.catalog.as_deref(), Some("https://example.com/"));
     // The token is as secret as a key.
     let env = Env::from(vec![("ORG_TOKEN".into(), "t-1".into()), ("PATH".into(), "/bin".into())]);
@@ -59,7 +59,7 @@ fn a2_a_catalogue_is_named_by_its_user_over_https() {
 fn s5_features_that_are_not_in_this_version_are_told() {
     let machine = Machine::new();
     machine.write("home/config.toml", "[features]\nmulti-turn = false\ncoordinator = true\nproactive = false\n");
-    let layers = machine.layers(Standing::Untrusted).unwrap();
+    let layers = machine.layers(TrustStatus::Untrusted).unwrap();
     assert!(!layers.config().multi_turn);
     assert!(layers.notices[0].text.starts_with("features.coordinator is not in this version"), "{:?}", layers.notices);
     assert!(read("[features]\ncoordinate = true\n").unwrap_err().contains("unknown field"));
@@ -69,7 +69,7 @@ fn s5_features_that_are_not_in_this_version_are_told() {
 fn r6_variables_limit_agents_and_bad_ones_are_named() {
     let layers = |vars: &[(&str, &str)]| {
         let vars: Vec<_> = vars.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let mut layers = Machine::new().layers(Standing::Untrusted).unwrap();
+        let mut layers = Machine::new().layers(TrustStatus::Untrusted).unwrap();
         layers.add_environment(&Env::from(vars)).map(|()| layers.config().limits).map_err(|error| error.to_string())
     };
     let limits = layers(&[("BOSUN_SUBAGENT_MAX_CONCURRENT", "3"), ("BOSUN_SUBAGENT_MAX_DEPTH", "0")]).unwrap();

@@ -2,21 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Standing, all_controls};
-use policy::{Act, Policy, Request, Role, Seen};
+use config::{TrustStatus, all_controls};
+use policy::{AgentRole, FilesystemFacts, PermissionRequest, Policy, RequestedAct};
 use protocol::{PermissionMode, RuleEffect};
 
 use crate::Machine;
 
 fn policy(machine: &Machine, cwd: &Path) -> Policy {
-    let (user, layers) = (machine.path("user"), machine.layers(Standing::Untrusted).unwrap());
+    let (user, layers) = (machine.path("user"), machine.layers(TrustStatus::Untrusted).unwrap());
     let controls = all_controls(&machine.home(), Some(&user), &layers, &[&machine.top(), cwd]);
     Policy { mode: PermissionMode::AllowAll, top: cwd.to_owned(), user: Some(user), controls, ..Policy::default() }
 }
 
-fn is_denied(policy: &Policy, act: Act) -> bool {
-    let request = Request { tool: "x".into(), acts: vec![act] };
-    policy.check(&Role::default(), &request).effect == RuleEffect::Deny
+fn is_denied(policy: &Policy, act: RequestedAct) -> bool {
+    let request = PermissionRequest { tool: "x".into(), acts: vec![act] };
+    policy.check(&AgentRole::default(), &request).effect == RuleEffect::Deny
 }
 
 const OF_USER: [&str; 14] = [
@@ -45,11 +45,11 @@ fn no_file_that_holds_in_every_project_can_be_reached_by_a_file_tool() {
         let user = machine.path("user");
         let reached = |name: &&str| {
             let path: PathBuf = user.join(name);
-            !is_denied(&policy, Act::Edit(path.clone())) || !is_denied(&policy, Act::Read(path))
+            !is_denied(&policy, RequestedAct::Edit(path.clone())) || !is_denied(&policy, RequestedAct::Read(path))
         };
         assert_eq!(OF_USER.into_iter().find(|name| reached(name)), None);
         for open in ["notes.md", ".claude/projects/x", ".claude/skills/pdf/run.py", ".copilot/logs/x", ".config/x"] {
-            assert!(!is_denied(&policy, Act::Read(user.join(open))), "{open}");
+            assert!(!is_denied(&policy, RequestedAct::Read(user.join(open))), "{open}");
         }
     }
 }
@@ -93,12 +93,13 @@ fn no_command_that_names_one_runs_from_any_folder() {
         let policy = policy(&machine, &cwd);
         let runs = |command: &&str| {
             let command = command.replace("USER", &user);
-            !is_denied(&policy, Act::Shell { command, cwd: cwd.clone(), seen: Seen::default() })
+            !is_denied(&policy, RequestedAct::Shell { command, cwd: cwd.clone(), facts: FilesystemFacts::default() })
         };
         let ran: Vec<&str> = commands.into_iter().filter(|command| runs(command)).collect();
         assert_eq!(ran, Vec::<&str>::new(), "{}", cwd.display());
         for harmless in ["ls", "cat README.md", "python3 ~/.claude/skills/pdf/run.py", "cat ~/notes.md"] {
-            let act = Act::Shell { command: harmless.into(), cwd: cwd.clone(), seen: Seen::default() };
+            let act =
+                RequestedAct::Shell { command: harmless.into(), cwd: cwd.clone(), facts: FilesystemFacts::default() };
             assert!(!is_denied(&policy, act), "{harmless}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use config::File;
+use config::SettingsFile;
 
 /// The tables, as they are written, and the keys in each.
 const TABLES: [&str; 16] = [
@@ -27,7 +27,7 @@ const TABLES: [&str; 16] = [
 
 /// The keys of a table, from the words that refuse another.
 fn keys(table: &str) -> Vec<String> {
-    let error = File::parse(&format!("{table}\nno-such-key = 1\n"), Path::new("x")).unwrap_err().to_string();
+    let error = SettingsFile::parse(&format!("{table}\nno-such-key = 1\n"), Path::new("x")).unwrap_err().to_string();
     let Some((_, known)) = error.split_once("expected ") else { return Vec::new() };
     known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

@@ -1,7 +1,7 @@
 //! Rules of another program's files: they forbid and ask, and never allow.
 
-use config::{Standing, Weight};
-use policy::Source;
+use config::{NoticeLevel, TrustStatus};
+use policy::RuleSource;
 use protocol::RuleEffect;
 
 use crate::Machine;
@@ -24,30 +24,30 @@ fn only_what_they_forbid_and_ask_counts() {
         .write("project/.claude/settings.json", MANY)
         .write("project/.claude/settings.local.json", r#"{"permissions": {"deny": ["WebFetch"]}}"#)
         .write("user/.claude/settings.json", r#"{"permissions": {"allow": ["Bash"]}}"#);
-    let layers = machine.layers(Standing::Untrusted).unwrap();
-    assert_eq!(layers.config(), config::File::default().resolve());
+    let layers = machine.layers(TrustStatus::Untrusted).unwrap();
+    assert_eq!(layers.config(), config::SettingsFile::default().resolve());
     let (local, shared) =
         (machine.path("project/.claude/settings.local.json"), machine.path("project/.claude/settings.json"));
     let rules: Vec<_> = layers.rules().unwrap().into_iter().map(|rule| (rule.effect, rule.source)).collect();
     assert_eq!(
         rules,
         [
-            (RuleEffect::Deny, Source::Project(local)),
-            (RuleEffect::Deny, Source::Project(shared.clone())),
-            (RuleEffect::Deny, Source::Project(shared.clone())),
-            (RuleEffect::Ask, Source::Project(shared)),
+            (RuleEffect::Deny, RuleSource::Project(local)),
+            (RuleEffect::Deny, RuleSource::Project(shared.clone())),
+            (RuleEffect::Deny, RuleSource::Project(shared.clone())),
+            (RuleEffect::Ask, RuleSource::Project(shared)),
         ]
     );
-    let told: Vec<_> = layers.notices.iter().map(|notice| (notice.weight, notice.text.as_str())).collect();
+    let told: Vec<_> = layers.notices.iter().map(|notice| (notice.level, notice.text.as_str())).collect();
     assert_eq!(
         told,
         [
-            (Weight::Remark, "1 allow rule is not used; `bosun import claude` shows and copies what fits"),
+            (NoticeLevel::Info, "1 allow rule is not used; `bosun import claude` shows and copies what fits"),
             (
-                Weight::Remark,
+                NoticeLevel::Info,
                 "not used: permissions.defaultMode, model; `bosun import claude` shows and copies what fits"
             ),
-            (Weight::Remark, "2 allow rules are not used; `bosun import claude` shows and copies what fits"),
+            (NoticeLevel::Info, "2 allow rules are not used; `bosun import claude` shows and copies what fits"),
         ]
     );
 }
@@ -69,24 +69,24 @@ fn a_file_that_cannot_be_read_stops_the_run_since_it_may_forbid_something() {
         {
             let machine = Machine::new();
             machine.write(file, text);
-            let error = machine.shown(machine.layers(Standing::Untrusted).unwrap_err());
+            let error = machine.shown(machine.layers(TrustStatus::Untrusted).unwrap_err());
             assert!(error.starts_with(&format!("/{file}: ")) && error.contains(words), "{error}");
         }
     }
     let machine = Machine::new();
     machine.write("project/.claude/settings.json", &"[".repeat(500_000));
-    assert!(machine.layers(Standing::Untrusted).is_err());
+    assert!(machine.layers(TrustStatus::Untrusted).is_err());
     machine.write("project/.claude/settings.json", &format!(r#"{{"a": "{}"}}"#, "x".repeat(2 << 20)));
-    let error = machine.shown(machine.layers(Standing::Untrusted).unwrap_err());
+    let error = machine.shown(machine.layers(TrustStatus::Untrusted).unwrap_err());
     assert!(error.contains("larger than"), "{error}");
     std::fs::remove_file(machine.path("project/.claude/settings.json")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", machine.path("project/.claude/settings.json")).unwrap();
-    let error = machine.shown(machine.layers(Standing::Untrusted).unwrap_err());
+    let error = machine.shown(machine.layers(TrustStatus::Untrusted).unwrap_err());
     assert!(error.contains("it is a link, or behind one"), "{error}");
     for text in ["", " \n", "\u{feff}{}"] {
         let machine = Machine::new();
         machine.write("user/.claude/settings.json", text);
-        assert!(machine.layers(Standing::Untrusted).is_ok());
+        assert!(machine.layers(TrustStatus::Untrusted).is_ok());
     }
 }
 
@@ -96,7 +96,7 @@ fn a_forbidden_path_that_begins_with_a_slash_is_forbidden_below_the_project_too(
     let machine = Machine::new();
     let text = r#"{"permissions": {"deny": ["Read(/secrets/**)", "Edit(//etc/**)", "Bash(/bin/x)"]}}"#;
     machine.write("project/.claude/settings.json", text);
-    let rules = machine.layers(Standing::Untrusted).unwrap().rules().unwrap();
+    let rules = machine.layers(TrustStatus::Untrusted).unwrap().rules().unwrap();
     let texts: Vec<_> = rules.iter().map(|rule| rule.text.as_str()).collect();
     assert_eq!(texts, ["read(/secrets/**)", "read(./secrets/**)", "edit(//etc/**)", "shell(/bin/x)"]);
 }

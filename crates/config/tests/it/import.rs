@@ -2,47 +2,47 @@
 
 use std::fs;
 
-use config::import::{Finding, ImportPlaces, Outcome, Product, survey, write};
-use config::{Project, Standing};
+use config::import::{ImportFinding, ImportLocations, ImportOutcome, Product, survey, write};
+use config::{Project, TrustStatus};
 
 use crate::Machine;
 
 impl Machine {
-    fn survey(&self, product: Product, standing: Standing) -> Vec<Finding> {
+    fn survey(&self, product: Product, standing: TrustStatus) -> Vec<ImportFinding> {
         self.survey_moved(product, standing, None)
     }
 
     /// The same with the product's own folder elsewhere.
-    fn survey_moved(&self, product: Product, standing: Standing, moved: Option<&str>) -> Vec<Finding> {
+    fn survey_moved(&self, product: Product, standing: TrustStatus, moved: Option<&str>) -> Vec<ImportFinding> {
         let (home, user, project) = (self.home(), self.path("user"), Project::find(&self.top()));
         let moved = moved.map(|below| self.path(below));
-        let places = ImportPlaces {
+        let places = ImportLocations {
             home: &home,
             user: Some(&user),
-            moved: moved.as_deref(),
+            relocated: moved.as_deref(),
             project: &project,
-            standing,
+            trust: standing,
             no_allow_all: None,
         };
         survey(product, &places).unwrap()
     }
 
     /// Each finding as one line, without what differs from run to run.
-    fn table(&self, product: Product, standing: Standing) -> Vec<String> {
+    fn table(&self, product: Product, standing: TrustStatus) -> Vec<String> {
         self.shown_all(&self.survey(product, standing))
     }
 
-    fn shown_all(&self, findings: &[Finding]) -> Vec<String> {
+    fn shown_all(&self, findings: &[ImportFinding]) -> Vec<String> {
         let local = self.local().display().to_string();
-        let line = |finding: &Finding| {
-            let Finding { file, found, outcome } = finding;
+        let line = |finding: &ImportFinding| {
+            let ImportFinding { file, subject: found, outcome } = finding;
             let text = match outcome {
-                Outcome::Becomes(change) | Outcome::Present(change) => {
-                    format!("{}: {} in {}", outcome.word(), change.text(), change.into().display())
+                ImportOutcome::Written(change) | ImportOutcome::AlreadyPresent(change) => {
+                    format!("{}: {} in {}", outcome.as_str(), change.text(), change.into().display())
                 }
-                Outcome::Kept { change, kept } => format!("kept: {kept} in {}", change.into().display()),
-                Outcome::InPlace(why) | Outcome::NotImported(why) | Outcome::Invalid(why) => {
-                    format!("{}: {why}", outcome.word())
+                ImportOutcome::Conflicting { change, kept } => format!("kept: {kept} in {}", change.into().display()),
+                ImportOutcome::InPlace(why) | ImportOutcome::NotImported(why) | ImportOutcome::Invalid(why) => {
+                    format!("{}: {why}", outcome.as_str())
                 }
             };
             self.shown(format!("{}: {found}: {text}", file.display()).replace(&local, "LOCAL"))
@@ -72,7 +72,7 @@ fn settings_of_claude_become_settings_and_the_rest_is_named() {
     machine.write("home/config.toml", "model = \"ollama/qwen3:8b\"\n");
     let user = "/user/.claude/settings.json";
     assert_eq!(
-        machine.table(Product::Claude, Standing::Untrusted),
+        machine.table(Product::Claude, TrustStatus::Untrusted),
         [
             format!(
                 "{user}: allow Bash(npm run test:*): becomes: permissions.allow shell(npm run test:*) in /home/config.toml"
@@ -112,16 +112,16 @@ fn what_is_written_is_read_keeps_what_was_there_and_is_written_once() {
     let machine = Machine::new();
     let before = "# mine\nmodel = \"ollama/qwen3:8b\" # small\n\n[permissions]\ndeny = [\"fetch\"]\n";
     machine.write("user/.claude/settings.json", CLAUDE).write("user/notes/a", "").write("home/config.toml", before);
-    assert_eq!(write(&machine.survey(Product::Claude, Standing::Untrusted)).len(), 0);
+    assert_eq!(write(&machine.survey(Product::Claude, TrustStatus::Untrusted)).len(), 0);
     let after = fs::read_to_string(machine.path("home/config.toml")).unwrap();
     assert!(after.starts_with("# mine\nmodel = \"ollama/qwen3:8b\" # small\n"), "{after}");
     assert!(!after.contains("npm_0123456789"), "{after}");
-    let config = machine.layers(Standing::Untrusted).unwrap().config();
-    assert_eq!((config.model.as_deref(), config.mode.word()), (Some("ollama/qwen3:8b"), "accept-edits"));
-    let allowed: Vec<_> = machine.layers(Standing::Untrusted).unwrap().rules().unwrap();
+    let config = machine.layers(TrustStatus::Untrusted).unwrap().config();
+    assert_eq!((config.model.as_deref(), config.mode.as_str()), (Some("ollama/qwen3:8b"), "accept-edits"));
+    let allowed: Vec<_> = machine.layers(TrustStatus::Untrusted).unwrap().rules().unwrap();
     assert!(allowed.iter().any(|rule| rule.text == "shell(npm run test:*)"), "{allowed:?}");
-    let again = machine.survey(Product::Claude, Standing::Untrusted);
-    assert!(!again.iter().any(|finding| matches!(finding.outcome, Outcome::Becomes(_))), "{again:?}");
+    let again = machine.survey(Product::Claude, TrustStatus::Untrusted);
+    assert!(!again.iter().any(|finding| matches!(finding.outcome, ImportOutcome::Written(_))), "{again:?}");
     assert_eq!(write(&again).len(), 0);
     assert_eq!(fs::read_to_string(machine.path("home/config.toml")).unwrap(), after);
 }
@@ -137,11 +137,11 @@ fn a_project_s_own_files_may_allow_more_only_if_it_is_trusted_and_nothing_is_wri
     let file = "/project/.claude/settings.json";
     let why = "notImported: you have not trusted the project; `bosun trust`, then import again";
     assert_eq!(
-        machine.table(Product::Claude, Standing::Untrusted),
+        machine.table(Product::Claude, TrustStatus::Untrusted),
         [format!("{file}: allow Edit(/src/**): {why}"), format!("{file}: defaultMode bypassPermissions: {why}")]
     );
     assert_eq!(
-        machine.table(Product::Claude, Standing::Trusted),
+        machine.table(Product::Claude, TrustStatus::Trusted),
         [
             format!("{file}: allow Edit(/src/**): becomes: permissions.allow edit(./src/**) in LOCAL"),
             format!("{file}: defaultMode bypassPermissions: becomes: permissions.mode = allow-all in LOCAL"),
@@ -149,7 +149,7 @@ fn a_project_s_own_files_may_allow_more_only_if_it_is_trusted_and_nothing_is_wri
     );
     let rules = "/project/.codex/rules/a.rules";
     assert_eq!(
-        machine.table(Product::Codex, Standing::Trusted),
+        machine.table(Product::Codex, TrustStatus::Trusted),
         [
             format!(
                 "{rules}: allow ls: notImported: a file of the project may not decide this; write it into your own settings if you want it"
@@ -174,7 +174,7 @@ fn a_malformed_file_is_named_with_its_line_and_the_others_are_imported() {
         )
         .write("home/commands/other.md", "mine")
         .write("user/.codex/prompts/other.md", "theirs");
-    let table = machine.table(Product::Codex, Standing::Untrusted);
+    let table = machine.table(Product::Codex, TrustStatus::Untrusted);
     assert_eq!(
         table,
         [
@@ -187,14 +187,14 @@ fn a_malformed_file_is_named_with_its_line_and_the_others_are_imported() {
             "/user/.codex/skills/tidy: skill: becomes: a copy of the folder in /home/skills/tidy",
         ]
     );
-    assert_eq!(write(&machine.survey(Product::Codex, Standing::Untrusted)).len(), 0);
+    assert_eq!(write(&machine.survey(Product::Codex, TrustStatus::Untrusted)).len(), 0);
     let read = |below: &str| fs::read_to_string(machine.path(below)).unwrap();
     assert_eq!((read("home/AGENTS.md").as_str(), read("home/commands/other.md").as_str()), ("Be brief.", "mine"));
     assert_eq!(
         (read("home/commands/fix.md").as_str(), read("home/skills/tidy/run.sh").as_str()),
         ("Fix $ARGUMENTS", "#!/bin/sh")
     );
-    assert!(machine.table(Product::Codex, Standing::Untrusted).iter().all(|line| !line.contains("becomes")));
+    assert!(machine.table(Product::Codex, TrustStatus::Untrusted).iter().all(|line| !line.contains("becomes")));
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn settings_of_codex_become_settings() {
     );
     let file = "/user/.codex/config.toml";
     assert_eq!(
-        machine.table(Product::Codex, Standing::Untrusted),
+        machine.table(Product::Codex, TrustStatus::Untrusted),
         [
             format!("{file}: model gpt-5.4: becomes: model = openai/gpt-5.4 in /home/config.toml"),
             format!(
@@ -224,8 +224,8 @@ fn settings_of_codex_become_settings() {
             format!("{file}: env CI = 1: becomes: environment.set.CI = 1 in /home/config.toml"),
         ]
     );
-    assert_eq!(write(&machine.survey(Product::Codex, Standing::Untrusted)).len(), 0);
-    assert_eq!(machine.layers(Standing::Untrusted).unwrap().config().model.as_deref(), Some("openai/gpt-5.4"));
+    assert_eq!(write(&machine.survey(Product::Codex, TrustStatus::Untrusted)).len(), 0);
+    assert_eq!(machine.layers(TrustStatus::Untrusted).unwrap().config().model.as_deref(), Some("openai/gpt-5.4"));
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn approvals_and_settings_of_copilot_become_rules_of_this_project() {
         .write("project/.github/agents/a.agent.md", "x");
     let (config, file) = ("/user/.copilot/config.json", "/user/.copilot/permissions-config.json");
     assert_eq!(
-        machine.table(Product::Copilot, Standing::Untrusted),
+        machine.table(Product::Copilot, TrustStatus::Untrusted),
         [
             format!("{config}: deny url https://example.com/x: becomes: permissions.deny fetch(example.com) in /home/config.toml"),
             format!("{config}: model claude-sonnet-4.5: becomes: model = anthropic/claude-sonnet-4-5 in /home/config.toml"),
@@ -270,7 +270,7 @@ fn a_folder_that_a_variable_moved_is_imported_from_there() {
     machine.write("user/.claude/settings.json", CLAUDE).write("moved/settings.json", settings);
     machine.write("moved/agents/a.md", "").write("moved/skills/s/SKILL.md", "").write("moved/CLAUDE.md", "x");
     machine.write("moved/.claude.json", r#"{"mcpServers": {"docs": {}}}"#);
-    let findings = machine.survey_moved(Product::Claude, Standing::Untrusted, Some("moved"));
+    let findings = machine.survey_moved(Product::Claude, TrustStatus::Untrusted, Some("moved"));
     assert_eq!(
         machine.shown_all(&findings),
         [
@@ -285,11 +285,11 @@ fn a_folder_that_a_variable_moved_is_imported_from_there() {
         ]
     );
     assert_eq!(write(&findings).len(), 0);
-    let denied = machine.layers(Standing::Untrusted).unwrap().rules().unwrap();
+    let denied = machine.layers(TrustStatus::Untrusted).unwrap().rules().unwrap();
     assert!(denied.iter().any(|rule| rule.text == "shell(rm:*)"), "{denied:?}");
     // The usual folder by another name is the usual folder.
-    let usual = machine.survey_moved(Product::Claude, Standing::Untrusted, Some("user/../user/.claude"));
-    assert!(usual.iter().any(|finding| matches!(finding.outcome, Outcome::InPlace(_))), "{usual:?}");
+    let usual = machine.survey_moved(Product::Claude, TrustStatus::Untrusted, Some("user/../user/.claude"));
+    assert!(usual.iter().any(|finding| matches!(finding.outcome, ImportOutcome::InPlace(_))), "{usual:?}");
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn the_folders_of_copilot_and_codex_can_be_moved_too() {
     machine.write("moved/config.json", r#"{"model": "gpt-5.4"}"#).write("moved/hooks/a.json", "{}");
     machine.write("moved/config.toml", "model = 'gpt-5.4'").write("moved/prompts/p.md", "");
     let shown =
-        |product| machine.shown_all(&machine.survey_moved(product, Standing::Untrusted, Some("moved"))).join("\n");
+        |product| machine.shown_all(&machine.survey_moved(product, TrustStatus::Untrusted, Some("moved"))).join("\n");
     let copilot = "/moved/config.json: model gpt-5.4: becomes: model = openai/gpt-5.4 in /home/config.toml\n\
                    /moved/hooks/a.json: hooks: becomes: a copy in /home/hooks/a.json";
     assert_eq!(shown(Product::Copilot), copilot);

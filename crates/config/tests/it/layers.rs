@@ -2,21 +2,24 @@
 
 use std::os::unix::fs::symlink;
 
-use config::{Choice, Env, Feature, File, Layer, Layers, Mode, Origin, Permissions, Standing};
-use policy::Source;
+use config::{
+    Env, ForbiddableFeature, PermissionModeSetting, PermissionSettings, SettingOrigin, SettingsFile, SettingsFileScope,
+    SettingsLayer, SettingsLayers, TrustStatus,
+};
+use policy::RuleSource;
 use protocol::{Budget, PermissionMode, RuleEffect, RuleText};
 
 use crate::Machine;
 
-fn typed(text: &str) -> Layer {
-    Layer { origin: Origin::Flag, file: parse(text) }
+fn typed(text: &str) -> SettingsLayer {
+    SettingsLayer { origin: SettingOrigin::Flag, file: parse(text) }
 }
 
-fn parse(text: &str) -> File {
-    File::parse(text, "typed".as_ref()).unwrap()
+fn parse(text: &str) -> SettingsFile {
+    SettingsFile::parse(text, "typed".as_ref()).unwrap()
 }
 
-fn rules(layers: &Layers) -> Vec<(RuleEffect, String, Source)> {
+fn rules(layers: &SettingsLayers) -> Vec<(RuleEffect, String, RuleSource)> {
     layers.rules().unwrap().into_iter().map(|rule| (rule.effect, rule.text, rule.source)).collect()
 }
 
@@ -34,7 +37,7 @@ fn the_strongest_layer_wins_and_rules_of_all_count() {
             "model = 'project'\n[permissions]\nmode = 'plan'\nallow = ['edit(src/**)']\n",
         )
         .write_local("[permissions]\nmode = 'accept-edits'\nask = ['fetch']\n");
-    let mut layers = machine.layers(Standing::Trusted).unwrap();
+    let mut layers = machine.layers(TrustStatus::Trusted).unwrap();
     layers.add(typed("max-turns = 3\n[permissions]\ndeny = ['edit(.github/**)']\n")).unwrap();
     let config = layers.config();
     assert_eq!((config.model.as_deref(), config.max_turns), (Some("project"), Some(9)), "managed is above flags");
@@ -43,17 +46,17 @@ fn the_strongest_layer_wins_and_rules_of_all_count() {
     assert_eq!(
         rules(&layers),
         [
-            (RuleEffect::Deny, "shell(rm *)".into(), Source::Managed(machine.path("managed.toml"))),
-            (RuleEffect::Deny, "edit(.github/**)".into(), Source::Flag),
-            (RuleEffect::Ask, "fetch".into(), Source::Local(machine.local())),
-            (RuleEffect::Allow, "edit(src/**)".into(), Source::Project(project.clone())),
-            (RuleEffect::Allow, "shell(ls)".into(), Source::User(user.clone())),
+            (RuleEffect::Deny, "shell(rm *)".into(), RuleSource::Managed(machine.path("managed.toml"))),
+            (RuleEffect::Deny, "edit(.github/**)".into(), RuleSource::Flag),
+            (RuleEffect::Ask, "fetch".into(), RuleSource::Local(machine.local())),
+            (RuleEffect::Allow, "edit(src/**)".into(), RuleSource::Project(project.clone())),
+            (RuleEffect::Allow, "shell(ls)".into(), RuleSource::User(user.clone())),
         ]
     );
     let origin = |key: &str| layers.values().into_iter().find(|value| value.key == key).unwrap().origin;
-    assert_eq!(origin("model"), Origin::Project(project));
-    assert_eq!(origin("max-turns"), Origin::Managed(machine.path("managed.toml")));
-    assert_eq!((origin("effort"), origin("limits.live")), (Origin::User(user), Origin::BuiltIn));
+    assert_eq!(origin("model"), SettingOrigin::Project(project));
+    assert_eq!(origin("max-turns"), SettingOrigin::Managed(machine.path("managed.toml")));
+    assert_eq!((origin("effort"), origin("limits.live")), (SettingOrigin::User(user), SettingOrigin::BuiltIn));
     assert!(layers.notices.is_empty());
 }
 
@@ -76,9 +79,11 @@ add-dirs = ['/']
 ";
     let machine = Machine::new();
     machine.write("project/.bosun/config.toml", hostile);
-    for (standing, why) in [(Standing::Untrusted, "you have not trusted"), (Standing::Changed, "has changed since")] {
+    for (standing, why) in
+        [(TrustStatus::Untrusted, "you have not trusted"), (TrustStatus::Changed, "has changed since")]
+    {
         let layers = machine.layers(standing).unwrap();
-        assert_eq!(layers.config(), File::default().resolve());
+        assert_eq!(layers.config(), SettingsFile::default().resolve());
         let texts: Vec<_> = rules(&layers).into_iter().map(|(effect, text, _)| (effect, text)).collect();
         assert_eq!(texts, [(RuleEffect::Deny, "edit(secret/**)".into()), (RuleEffect::Ask, "fetch".into())]);
         assert!(layers.roots(None).is_empty());
@@ -96,7 +101,7 @@ add-dirs = ['/']
         assert!(notice.text.contains(why) && notice.text.contains("bosun trust"), "{}", notice.text);
         assert!(ignored.iter().all(|key| notice.text.contains(key)));
     }
-    let trusted = machine.layers(Standing::Trusted).unwrap();
+    let trusted = machine.layers(TrustStatus::Trusted).unwrap();
     assert_eq!((trusted.config().mode, trusted.ignored.len()), (PermissionMode::AllowAll, 0));
     assert_eq!(trusted.roots(None)[0].0, std::path::Path::new("/"));
 }
@@ -106,25 +111,25 @@ fn a_notice_stays_short_whatever_there_is_to_ignore() {
     let machine = Machine::new();
     let many: String = (0..2_000).map(|n| format!("[providers.openai.models.m{n}]\ncontext = 1\n")).collect();
     machine.write("project/.bosun/config.toml", &many);
-    let notices = machine.layers(Standing::Untrusted).unwrap().notices;
+    let notices = machine.layers(TrustStatus::Untrusted).unwrap().notices;
     assert!(notices[0].text.contains(" and 1988 more; `bosun trust`"), "{}", notices[0].text);
     let long = "x".repeat(100_000);
     machine.write("project/.bosun/config.toml", &format!("[providers.openai.models.{long}]\ncontext = 1\n"));
-    let text = machine.layers(Standing::Untrusted).unwrap().notices.remove(0).text;
+    let text = machine.layers(TrustStatus::Untrusted).unwrap().notices.remove(0).text;
     assert!(text.len() < 300 && text.ends_with("; `bosun trust` shows more"), "{text}");
     let wrong = vec![format!("({long}"); 4];
     let foreign = serde_json::json!({ "permissions": { "deny": wrong, "ask": wrong } });
     machine.write("project/.bosun/config.toml", "").write("project/.claude/settings.json", &foreign.to_string());
-    let error = machine.layers(Standing::Untrusted).unwrap_err().to_string();
+    let error = machine.layers(TrustStatus::Untrusted).unwrap_err().to_string();
     assert!(error.len() < 800 && error.contains("permissions.ask"), "{error}");
 }
 
 #[test]
 fn nothing_to_ignore_is_nothing_to_tell() {
     let machine = Machine::new();
-    assert!(machine.layers(Standing::Untrusted).unwrap().notices.is_empty());
+    assert!(machine.layers(TrustStatus::Untrusted).unwrap().notices.is_empty());
     machine.write("project/.bosun/config.toml", "[permissions]\ndeny = ['shell']\n");
-    assert!(machine.layers(Standing::Untrusted).unwrap().notices.is_empty());
+    assert!(machine.layers(TrustStatus::Untrusted).unwrap().notices.is_empty());
 }
 
 #[test]
@@ -135,12 +140,12 @@ fn sources_can_be_left_out_but_not_the_managed_one() {
         .write("home/config.toml", "model = 'user'\n")
         .write("project/.bosun/config.toml", "model = 'project'\nnonsense = 1\n")
         .write("user/.claude/settings.json", r#"{"permissions": {"deny": ["shell"]}}"#);
-    let model = |choices: &[Choice]| machine.chosen(Standing::Trusted, choices).unwrap().config().model;
-    assert_eq!(model(&[Choice::User, Choice::Local]).as_deref(), Some("user"));
-    let alone = machine.chosen(Standing::Trusted, &[Choice::Local]).unwrap();
+    let model = |choices: &[SettingsFileScope]| machine.chosen(TrustStatus::Trusted, choices).unwrap().config().model;
+    assert_eq!(model(&[SettingsFileScope::User, SettingsFileScope::Local]).as_deref(), Some("user"));
+    let alone = machine.chosen(TrustStatus::Trusted, &[SettingsFileScope::Local]).unwrap();
     assert_eq!((alone.config().model, alone.rules().unwrap().len()), (None, 0));
     assert!(alone.config().effort.is_some());
-    let error = machine.layers(Standing::Untrusted).unwrap_err();
+    let error = machine.layers(TrustStatus::Untrusted).unwrap_err();
     assert!(
         machine.shown(&error).starts_with("/project/.bosun/config.toml: line 2: unknown field `nonsense`"),
         "{error}"
@@ -151,10 +156,10 @@ fn sources_can_be_left_out_but_not_the_managed_one() {
 fn what_is_forbidden_is_refused_wherever_it_is_asked_for() {
     let machine = Machine::new();
     machine.write("managed.toml", "[managed]\nforbid = ['allow-all', 'hooks']\n");
-    let read = || machine.layers(Standing::Trusted).unwrap();
+    let read = || machine.layers(TrustStatus::Trusted).unwrap();
     assert!(read().check().is_ok());
-    assert_eq!(read().forbids(Feature::Hooks), Some(&*machine.path("managed.toml")));
-    assert_eq!(read().forbids(Feature::Mcp), None);
+    assert_eq!(read().forbids(ForbiddableFeature::Hooks), Some(&*machine.path("managed.toml")));
+    assert_eq!(read().forbids(ForbiddableFeature::Mcp), None);
     let mut flags = read();
     flags.add(typed("[permissions]\nmode = 'allow-all'\n")).unwrap();
     assert_eq!(
@@ -178,10 +183,10 @@ fn only_managed_files_manage() {
     for file in ["home/config.toml", "project/.bosun/config.toml"] {
         let machine = Machine::new();
         machine.write(file, "[managed]\nforbid = []\n");
-        let error = machine.layers(Standing::Untrusted).unwrap_err().to_string();
+        let error = machine.layers(TrustStatus::Untrusted).unwrap_err().to_string();
         assert!(error.contains("a `managed` table has no place there"), "{error}");
     }
-    let mut layers = Machine::new().layers(Standing::Untrusted).unwrap();
+    let mut layers = Machine::new().layers(TrustStatus::Untrusted).unwrap();
     assert!(layers.add(typed("[managed]\nforbid = []\n")).is_err());
 }
 
@@ -189,9 +194,9 @@ fn only_managed_files_manage() {
 fn a_session_that_goes_on_keeps_what_it_was_begun_with() {
     let machine = Machine::new();
     machine.write("home/config.toml", "[budget]\nusd = 5\n[permissions]\nmode = 'plan'\n");
-    let mut layers = machine.layers(Standing::Untrusted).unwrap();
+    let mut layers = machine.layers(TrustStatus::Untrusted).unwrap();
     let mut before = parse("[permissions]\nallow = ['shell(ls)']\ndeny = ['fetch']\n");
-    before.permissions.mode = Some(Mode(PermissionMode::AcceptEdits));
+    before.permissions.mode = Some(PermissionModeSetting(PermissionMode::AcceptEdits));
     layers.add_session(before);
     layers.add(typed("[permissions]\nallow = ['shell(ls)', 'edit']\n")).unwrap();
     let config = layers.config();
@@ -209,7 +214,7 @@ fn a_hostile_file_is_refused_quickly_and_never_followed() {
         let machine = Machine::new();
         std::fs::create_dir_all(machine.path("project/.bosun")).unwrap();
         make(&machine);
-        machine.shown(machine.layers(Standing::Trusted).unwrap_err())
+        machine.shown(machine.layers(TrustStatus::Trusted).unwrap_err())
     };
     let file = "project/.bosun/config.toml";
     let text = |text: String| {
@@ -239,7 +244,7 @@ fn a_hostile_file_is_refused_quickly_and_never_followed() {
 fn settings_can_be_given_as_json() {
     let file = parse(r#"{"max-turns": 3, "budget": {"usd": 2}, "permissions": {"mode": "plan", "deny": ["shell"]}}"#);
     assert_eq!(file, parse("max-turns = 3\n[budget]\nusd = 2\n[permissions]\nmode = 'plan'\ndeny = ['shell']\n"));
-    let wrong = |text: &str| File::parse(text, "--settings".as_ref()).unwrap_err().to_string();
+    let wrong = |text: &str| SettingsFile::parse(text, "--settings".as_ref()).unwrap_err().to_string();
     assert!(wrong("{\n\"turns\": 3}").starts_with("--settings: line 2: unknown field `turns`"));
     assert!(!wrong(r#"{"providers": "sk-secret"}"#).contains("sk-secret"));
     assert!(wrong(r#"{"permissions": {"mode": "yolo"}}"#).contains("`yolo` is no mode; write default, accept-edits"));
@@ -249,7 +254,7 @@ fn settings_can_be_given_as_json() {
 fn folders_of_a_file_begin_at_the_project_s_top_or_the_user_s_folder() {
     let machine = Machine::new();
     machine.write_local("[workspace]\nadd-dirs = ['../lib', '~/notes', '/srv']\n");
-    let layers = machine.layers(Standing::Untrusted).unwrap();
+    let layers = machine.layers(TrustStatus::Untrusted).unwrap();
     let roots: Vec<_> =
         layers.roots(Some("/me".as_ref())).into_iter().map(|(path, _)| machine.shown(path.display())).collect();
     assert_eq!(roots, ["/project/../lib", "/me/notes", "/srv"]);
@@ -261,18 +266,18 @@ fn the_user_s_own_folder_is_no_project_of_its_own() {
     machine.write("project/.bosun/config.toml", "model = 'mine'\n");
     let (top, home) = (machine.top(), machine.path("project/.bosun"));
     let project = config::Project::find(&top);
-    let places = config::Places {
+    let places = config::SettingsLocations {
         home: &home,
         user: None,
         managed: None,
         project,
-        standing: Standing::Untrusted,
-        read: &Choice::ALL,
+        trust: TrustStatus::Untrusted,
+        scopes: &SettingsFileScope::ALL,
     };
-    let layers = Layers::read(&places).unwrap();
+    let layers = SettingsLayers::read(&places).unwrap();
     assert_eq!((layers.config().model.as_deref(), layers.notices.len()), (Some("mine"), 0));
-    assert!(config::Entrusted::read(&top, &home).unwrap().files.is_empty());
-    assert_eq!(Permissions::default(), parse("").permissions);
+    assert!(config::TrustedContents::read(&top, &home).unwrap().files.is_empty());
+    assert_eq!(PermissionSettings::default(), parse("").permissions);
 }
 
 #[test]
@@ -283,7 +288,7 @@ fn what_a_stronger_layer_hides_no_weaker_one_passes() {
         .write("home/config.toml", "[environment]\nhide = ['OPENAI_*']\npass = ['NPM_TOKEN', 'MAPS_API_KEY']\n");
     let vars = ["NPM_TOKEN", "OPENAI_API_KEY", "MAPS_API_KEY", "OPENAI_ORG"];
     let env = Env::from(vars.map(|name| (name.into(), format!("value of {name}").into())).to_vec());
-    let access = machine.layers(Standing::Trusted).unwrap().config().access(&env).unwrap();
+    let access = machine.layers(TrustStatus::Trusted).unwrap().config().access(&env).unwrap();
     let passed: Vec<_> = access.programs.iter().map(|(name, _)| name.to_str().unwrap()).collect();
     assert_eq!(passed, ["OPENAI_API_KEY", "MAPS_API_KEY"]);
     assert_eq!(access.secrets.len(), 4, "what any layer hides is never written");
@@ -295,17 +300,18 @@ fn the_environment_moves_a_provider_unless_something_stronger_places_it() {
     let placed = |url: &str| format!("[providers.anthropic]\nbase-url = '{url}'\n");
     machine.write("home/config.toml", &placed("https://user.example"));
     let env = Env::from(vec![("ANTHROPIC_BASE_URL".into(), "https://variable.example".into())]);
-    let place = |layers: &Layers| layers.config().access(&env).unwrap().providers.places["anthropic"].base_url.clone();
-    let shown = |layers: &Layers| {
+    let place =
+        |layers: &SettingsLayers| layers.config().access(&env).unwrap().providers.by_name["anthropic"].base_url.clone();
+    let shown = |layers: &SettingsLayers| {
         let value = layers.values().into_iter().find(|value| value.key == "providers.anthropic.base-url").unwrap();
         (value.value, value.origin)
     };
-    let mut layers = machine.layers(Standing::Trusted).unwrap();
+    let mut layers = machine.layers(TrustStatus::Trusted).unwrap();
     layers.add_environment(&env).unwrap();
     assert_eq!(place(&layers), "https://variable.example");
-    assert_eq!(shown(&layers), ("https://variable.example".into(), Origin::Variable("ANTHROPIC_BASE_URL")));
+    assert_eq!(shown(&layers), ("https://variable.example".into(), SettingOrigin::Variable("ANTHROPIC_BASE_URL")));
     machine.write("managed.toml", &placed("https://gateway.example"));
-    let mut layers = machine.layers(Standing::Trusted).unwrap();
+    let mut layers = machine.layers(TrustStatus::Trusted).unwrap();
     layers.add_environment(&env).unwrap();
     assert_eq!(place(&layers), "https://gateway.example");
     assert_eq!(shown(&layers).0, "https://gateway.example");

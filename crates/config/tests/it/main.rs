@@ -20,7 +20,10 @@ mod trust;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use config::{Access, Choice, Config, ConfigError, Env, File, Layers, Places, Project, Standing};
+use config::{
+    Config, ConfigError, Env, ModelAccess, Project, SettingsFile, SettingsFileScope, SettingsLayers, SettingsLocations,
+    TrustStatus,
+};
 use tempfile::TempDir;
 
 /// The settings of a file with this text, or what is wrong with it.
@@ -29,10 +32,10 @@ fn read(text: &str) -> Result<Config, String> {
     let path = folder.path().join("config.toml");
     fs::write(&path, text).unwrap();
     let shown = |error: config::ConfigError| error.to_string().replace(&path.display().to_string(), "config.toml");
-    File::read(&path).map(File::resolve).map_err(shown)
+    SettingsFile::read(&path).map(SettingsFile::resolve).map_err(shown)
 }
 
-fn access(text: &str, vars: &[(&str, &str)]) -> Result<Access, String> {
+fn access(text: &str, vars: &[(&str, &str)]) -> Result<ModelAccess, String> {
     let vars: Vec<_> = vars.iter().map(|(name, value)| (name.into(), value.into())).collect();
     read(text)?.access(&Env::from(vars)).map_err(|error| error.to_string())
 }
@@ -72,19 +75,19 @@ impl Machine {
         self.path("home")
     }
 
-    fn layers(&self, standing: Standing) -> Result<Layers, ConfigError> {
-        self.chosen(standing, &Choice::ALL)
+    fn layers(&self, standing: TrustStatus) -> Result<SettingsLayers, ConfigError> {
+        self.chosen(standing, &SettingsFileScope::ALL)
     }
 
-    fn chosen(&self, standing: Standing, read: &[Choice]) -> Result<Layers, ConfigError> {
+    fn chosen(&self, standing: TrustStatus, read: &[SettingsFileScope]) -> Result<SettingsLayers, ConfigError> {
         let (home, user, managed) = (self.home(), self.path("user"), self.path("managed.toml"));
-        Layers::read(&Places {
+        SettingsLayers::read(&SettingsLocations {
             home: &home,
             user: Some(&user),
             managed: managed.exists().then_some(&managed),
             project: Project::find(&self.top()),
-            standing,
-            read,
+            trust: standing,
+            scopes: read,
         })
     }
 

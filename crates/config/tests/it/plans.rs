@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use config::{Plan, PlanJudge, plan_schema};
+use config::{FleetPlan, PlanChecker, plan_schema};
 use protocol::{Todo, TodoId};
 use serde_json::{Value, json};
 
@@ -31,8 +31,8 @@ todos:
     expects: { type: object, required: [tokens] }
 "#;
 
-fn parse(text: &str) -> Result<Plan, Vec<String>> {
-    Plan::parse(Path::new("plan.yaml"), text).map_err(|all| all.iter().map(ToString::to_string).collect())
+fn parse(text: &str) -> Result<FleetPlan, Vec<String>> {
+    FleetPlan::parse(Path::new("plan.yaml"), text).map_err(|all| all.iter().map(ToString::to_string).collect())
 }
 
 /// The problems of a plan with these todos.
@@ -192,13 +192,13 @@ fn f5_a_plan_has_fifty_thousand_todos_and_no_more() {
 fn f5_a_file_is_read_and_one_that_is_not_there_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("plan.yaml");
-    let told = |path: &Path| Plan::read(path).unwrap_err()[0].to_string();
+    let told = |path: &Path| FleetPlan::read(path).unwrap_err()[0].to_string();
     assert!(told(&path).ends_with("it does not exist; name a plan file"));
     fs::write(&path, [0xff, 0xfe]).unwrap();
     assert!(told(&path).contains("no UTF-8 text"));
     assert!(told(folder.path()).contains("no plain file"));
     fs::write(&path, WHOLE).unwrap();
-    assert_eq!(Plan::read(&path).unwrap().todos.len(), 2);
+    assert_eq!(FleetPlan::read(&path).unwrap().todos.len(), 2);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn f5_the_plan_of_the_manual_can_be_used() {
 /// Knows one agent and one model, and no pattern or schema with a bracket.
 struct Small;
 
-impl PlanJudge for Small {
+impl PlanChecker for Small {
     fn agent(&self, name: &str) -> Result<(), String> {
         if name == "explore" { Ok(()) } else { Err(format!("there is no agent `{name}`")) }
     }

@@ -1,6 +1,6 @@
 //! Which providers there are, where they are, and what is known of their models.
 
-use model::{Key, Listed, Provider, Wire};
+use model::{ModelListing, Provider, ProviderKey, WireFormat};
 use net::Secret;
 use protocol::Price;
 
@@ -8,41 +8,58 @@ use crate::{access, read};
 
 #[track_caller]
 fn provider(name: &str, text: &str, vars: &[(&str, &str)]) -> Provider {
-    access(text, vars).unwrap().providers.places.remove(name).unwrap()
+    access(text, vars).unwrap().providers.by_name.remove(name).unwrap()
 }
 
-fn given(words: &str, variable: &str) -> Key {
-    Key::Given(Secret::new(words).found_in(variable))
+fn given(words: &str, variable: &str) -> ProviderKey {
+    ProviderKey::Present(Secret::new(words).found_in(variable))
 }
 
-fn missing(variable: &str) -> Key {
-    Key::Missing { variable: variable.into() }
+fn missing(variable: &str) -> ProviderKey {
+    ProviderKey::Missing { variable: variable.into() }
 }
 
 #[test]
 fn the_usual_providers_need_no_file() {
-    let providers = access("", &[]).unwrap().providers.places;
+    let providers = access("", &[]).unwrap().providers.by_name;
     let seen: Vec<_> = providers
         .iter()
         .map(|(name, provider)| {
-            (name.as_str(), provider.wire, provider.base_url.as_str(), provider.small, provider.at_once)
+            (
+                name.as_str(),
+                provider.wire,
+                provider.base_url.as_str(),
+                provider.is_small,
+                provider.max_concurrent_requests,
+            )
         })
         .collect();
     assert_eq!(
         seen,
         [
-            ("anthropic", Wire::Anthropic, "https://api.anthropic.com", false, None),
-            ("llama-server", Wire::Chat, "http://127.0.0.1:9931/v1", true, Some(1)),
-            ("llamacpp", Wire::Chat, "http://127.0.0.1:8080/v1", true, Some(1)),
-            ("lmstudio", Wire::Chat, "http://127.0.0.1:1234/v1", true, Some(1)),
-            ("ollama", Wire::Chat, "http://127.0.0.1:11434/v1", true, Some(1)),
-            ("openai", Wire::Responses, "https://api.openai.com/v1", false, None),
-            ("openai-chat", Wire::Chat, "https://api.openai.com/v1", false, None),
+            ("anthropic", WireFormat::Anthropic, "https://api.anthropic.com", false, None),
+            ("llama-server", WireFormat::Chat, "http://127.0.0.1:9931/v1", true, Some(1)),
+            ("llamacpp", WireFormat::Chat, "http://127.0.0.1:8080/v1", true, Some(1)),
+            ("lmstudio", WireFormat::Chat, "http://127.0.0.1:1234/v1", true, Some(1)),
+            ("ollama", WireFormat::Chat, "http://127.0.0.1:11434/v1", true, Some(1)),
+            ("openai", WireFormat::Responses, "https://api.openai.com/v1", false, None),
+            ("openai-chat", WireFormat::Chat, "https://api.openai.com/v1", false, None),
         ]
     );
-    let keys: Vec<&Key> = providers.values().map(|provider| &provider.key).collect();
+    let keys: Vec<&ProviderKey> = providers.values().map(|provider| &provider.key).collect();
     let (anthropic, openai) = (missing("ANTHROPIC_API_KEY"), missing("OPENAI_API_KEY"));
-    assert_eq!(keys, [&anthropic, &Key::Needless, &Key::Needless, &Key::Needless, &Key::Needless, &openai, &openai]);
+    assert_eq!(
+        keys,
+        [
+            &anthropic,
+            &ProviderKey::NotNeeded,
+            &ProviderKey::NotNeeded,
+            &ProviderKey::NotNeeded,
+            &ProviderKey::NotNeeded,
+            &openai,
+            &openai
+        ]
+    );
 }
 
 #[test]
@@ -51,7 +68,7 @@ fn keys_and_addresses_come_from_the_environment() {
     let anthropic = provider("anthropic", "", &vars);
     assert_eq!(anthropic.key, given("sk-1", "ANTHROPIC_API_KEY"));
     assert_eq!(anthropic.base_url, "https://proxy/anthropic");
-    assert!(anthropic.listed("claude-opus-5").price.is_some(), "behind a proxy are the same models");
+    assert!(anthropic.listing("claude-opus-5").price.is_some(), "behind a proxy are the same models");
     let vars = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("OLLAMA_HOST", "0.0.0.0:9")];
     for name in ["openai", "openai-chat", "ollama"] {
         assert_eq!(provider(name, "", &vars).base_url, "http://127.0.0.1:9/v1", "{name}");
@@ -70,10 +87,10 @@ fn servers_of_local_models_are_looked_for_on_this_machine_only() {
 fn a_file_changes_what_it_names_and_nothing_else() {
     let text = "[providers.openai]\nkey-env = 'WORK_KEY'\nat-once = 4\n";
     let openai = provider("openai", text, &[("OPENAI_API_KEY", "sk-1"), ("WORK_KEY", "sk-2")]);
-    assert_eq!((openai.key, openai.at_once), (given("sk-2", "WORK_KEY"), Some(4)));
-    assert_eq!((openai.wire, &*openai.base_url), (Wire::Responses, "https://api.openai.com/v1"));
+    assert_eq!((openai.key, openai.max_concurrent_requests), (given("sk-2", "WORK_KEY"), Some(4)));
+    assert_eq!((openai.wire, &*openai.base_url), (WireFormat::Responses, "https://api.openai.com/v1"));
     let moved = provider("ollama", "[providers.ollama]\nbase_url = 'http://box:1/v1'\nsmall = false\n", &[]);
-    assert_eq!((&*moved.base_url, moved.small, moved.key), ("http://box:1/v1", false, Key::Needless));
+    assert_eq!((&*moved.base_url, moved.is_small, moved.key), ("http://box:1/v1", false, ProviderKey::NotNeeded));
 }
 
 #[test]
@@ -81,19 +98,22 @@ fn a_provider_of_the_user_s_own_is_as_described() {
     let text =
         "[providers.gateway]\nkind = 'anthropic'\nbase-url = 'https://gateway.example/'\nkey-env = 'GATEWAY_KEY'\n";
     let gateway = provider("gateway", text, &[]);
-    assert_eq!((gateway.wire, &*gateway.base_url), (Wire::Anthropic, "https://gateway.example"));
-    assert_eq!((gateway.key.clone(), gateway.small, gateway.at_once), (missing("GATEWAY_KEY"), false, None));
-    assert_eq!(gateway.listed("claude-opus-5"), Listed::default(), "list prices hold for the makers only");
+    assert_eq!((gateway.wire, &*gateway.base_url), (WireFormat::Anthropic, "https://gateway.example"));
+    assert_eq!(
+        (gateway.key.clone(), gateway.is_small, gateway.max_concurrent_requests),
+        (missing("GATEWAY_KEY"), false, None)
+    );
+    assert_eq!(gateway.listing("claude-opus-5"), ModelListing::default(), "list prices hold for the makers only");
     let local = "[providers.vllm]\nkind = 'openai-chat'\nbase-url = 'http://localhost:8000/v1'\n";
     let vllm = provider("vllm", local, &[]);
-    assert_eq!((vllm.key, vllm.small), (Key::Needless, true));
+    assert_eq!((vllm.key, vllm.is_small), (ProviderKey::NotNeeded, true));
     let far = "[providers.vllm]\nkind = 'openai-chat'\nbase-url = 'http://10.0.0.1:8000/v1'\n";
-    assert!(!provider("vllm", far, &[]).small);
+    assert!(!provider("vllm", far, &[]).is_small);
     let exposed =
         "[providers.vllm]\nkind = 'openai'\nbase-url = 'http://10.0.0.1/v1'\nkey-env = 'K'\ninsecure = true\n";
     assert_eq!(provider("vllm", exposed, &[]).key, missing("K"));
     let keyless = "[providers.openai]\nkey-env = ''\nbase-url = 'http://10.0.0.1/v1'\n";
-    assert_eq!(provider("openai", keyless, &[("OPENAI_API_KEY", "sk-1")]).key, Key::Needless);
+    assert_eq!(provider("openai", keyless, &[("OPENAI_API_KEY", "sk-1")]).key, ProviderKey::NotNeeded);
 }
 
 #[test]
@@ -112,14 +132,14 @@ input = 0
 output = 0
 ";
     let anthropic = provider("anthropic", text, &[]);
-    let opus = anthropic.listed("claude-opus-5");
+    let opus = anthropic.listing("claude-opus-5");
     assert_eq!((opus.context, opus.price.map(|price| price.input)), (Some(200_000), Some(5_000_000)));
-    let sonnet = anthropic.listed("claude-sonnet-4-5-20250929");
+    let sonnet = anthropic.listing("claude-sonnet-4-5-20250929");
     let price = Price { input: 1_500_000, output: 7_000_000, cache_read: 150_000, cache_write: 1_500_000 };
     assert_eq!((sonnet.price, sonnet.context), (Some(price), Some(200_000)));
-    assert_ne!(anthropic.listed("claude-sonnet-4-5").price, Some(price));
-    let qwen = provider("ollama", text, &[]).listed("qwen3:8b");
-    let free = Listed { price: Some(Price::default()), context: Some(32_768), max_output: Some(4_096) };
+    assert_ne!(anthropic.listing("claude-sonnet-4-5").price, Some(price));
+    let qwen = provider("ollama", text, &[]).listing("qwen3:8b");
+    let free = ModelListing { price: Some(Price::default()), context: Some(32_768), max_output: Some(4_096) };
     assert_eq!(qwen, free);
 }
 

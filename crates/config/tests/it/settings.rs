@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::{Budget, Effort};
+use protocol::{Budget, ReasoningEffort};
 
 use crate::{access, read};
 
@@ -11,8 +11,8 @@ fn a_budget_an_effort_and_patience_are_settings() {
     let text = "effort = 'high'\n[budget]\nusd = 2.5\ntokens = 100_000\n[network]\nconnect-timeout = '3s'\nidle_timeout = '2m'\n";
     let config = read(text).unwrap();
     assert_eq!(config.budget, Budget { tokens: Some(100_000), micros: Some(2_500_000) });
-    assert_eq!(config.effort, Some(Effort::High));
-    let patience = access(text, &[]).unwrap().providers.patience;
+    assert_eq!(config.effort, Some(ReasoningEffort::High));
+    let patience = access(text, &[]).unwrap().providers.timeouts;
     let seconds = [patience.connect, patience.first_byte, patience.idle].map(|time| time.as_secs());
     assert_eq!(seconds, [3, Duration::from_secs(120).as_secs(), 120]);
 }

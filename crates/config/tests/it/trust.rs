@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use config::{Entrusted, Standing};
+use config::{TrustStatus, TrustedContents};
 
 use crate::Machine;
 
@@ -24,17 +24,17 @@ const EVERY: [&str; 12] = [
 ];
 
 fn digest(machine: &Machine) -> String {
-    Entrusted::read(&machine.top(), &machine.home()).unwrap().digest
+    TrustedContents::read(&machine.top(), &machine.home()).unwrap().digest
 }
 
 fn refused(machine: &Machine) -> String {
-    machine.shown(Entrusted::read(&machine.top(), &machine.home()).unwrap_err())
+    machine.shown(TrustedContents::read(&machine.top(), &machine.home()).unwrap_err())
 }
 
 #[test]
 fn every_change_of_a_control_file_changes_the_digest() {
     let machine = Machine::new();
-    assert!(!Entrusted::exist(&machine.top(), &machine.home()));
+    assert!(!TrustedContents::has_any(&machine.top(), &machine.home()));
     for file in EVERY {
         let before = digest(&machine);
         machine.write(file, "one");
@@ -44,9 +44,9 @@ fn every_change_of_a_control_file_changes_the_digest() {
         assert!(before != made && made != changed, "{file}");
         machine.write(file, "one");
         assert_eq!(digest(&machine), made, "{file}");
-        assert!(Entrusted::exist(&machine.top(), &machine.home()));
+        assert!(TrustedContents::has_any(&machine.top(), &machine.home()));
     }
-    let files = Entrusted::read(&machine.top(), &machine.home()).unwrap().files;
+    let files = TrustedContents::read(&machine.top(), &machine.home()).unwrap().files;
     let expected: Vec<PathBuf> = EVERY.iter().map(|file| file.strip_prefix("project/").unwrap().into()).collect();
     assert_eq!(files, expected);
     let whole = digest(&machine);
@@ -107,13 +107,13 @@ fn a_standing_follows_the_digest() {
     let machine = Machine::new();
     machine.write("project/.mcp.json", "{}");
     let trusted = digest(&machine);
-    let standing = |remembered: Option<&str>| Standing::of(&machine.top(), &machine.home(), remembered);
-    assert_eq!(standing(None), Standing::Untrusted);
-    assert_eq!(standing(Some(&trusted)), Standing::Trusted);
+    let standing = |remembered: Option<&str>| TrustStatus::of(&machine.top(), &machine.home(), remembered);
+    assert_eq!(standing(None), TrustStatus::Untrusted);
+    assert_eq!(standing(Some(&trusted)), TrustStatus::Trusted);
     machine.write("project/.mcp.json", "{ }");
-    assert_eq!(standing(Some(&trusted)), Standing::Changed);
+    assert_eq!(standing(Some(&trusted)), TrustStatus::Changed);
     symlink(".", machine.path("project/.github")).unwrap();
-    assert_eq!(standing(Some(&trusted)), Standing::Changed);
+    assert_eq!(standing(Some(&trusted)), TrustStatus::Changed);
 }
 
 /// A project with one hook, in every way that people write the program of one.
@@ -172,7 +172,7 @@ fn the_programs_of_hooks_are_trusted_with_them() {
         machine.write("project/src/x.rs", "2");
         assert_eq!(digest(&machine), before, "{command}: other files are no part of it");
         machine.write(&format!("project/{program}"), r#"{"scripts": {"guard": "two"}}"#);
-        let files = Entrusted::read(&machine.top(), &machine.home()).unwrap().files;
+        let files = TrustedContents::read(&machine.top(), &machine.home()).unwrap().files;
         if digest(&machine) == before || !files.contains(&PathBuf::from(program)) {
             missed.push(command);
         }
@@ -219,7 +219,7 @@ fn programs_of_hooks_in_settings_and_of_agents_are_trusted_with_them() {
     ] {
         let machine = Machine::new();
         machine.write(file, text).write("project/g.sh", "one");
-        let entrusted = Entrusted::read(&machine.top(), &machine.home()).unwrap();
+        let entrusted = TrustedContents::read(&machine.top(), &machine.home()).unwrap();
         assert_eq!(entrusted.hooks.iter().map(|hook| hook.runs.as_str()).collect::<Vec<_>>(), ["./g.sh"], "{file}");
         machine.write("project/g.sh", "two");
         assert_ne!(digest(&machine), entrusted.digest, "{file}");

@@ -88,7 +88,7 @@ async fn work(stage: &Stage) -> Option<()> {
     let touched = fs::File::options().write(true).open(git.folder().join("a.txt")).unwrap();
     touched.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(4_000_000_000)).unwrap();
     let repository = Repository::find(git).await.ok()?;
-    let outset = BaseCommit::now(git).await.ok()?;
+    let base_commit = BaseCommit::now(git).await.ok()?;
     let _not_committed = repository.snapshot_dirty(&stage.path().join("index"), "refs/bosun/test/dirty").await;
     let mut parts = Vec::new();
     for (name, text) in [("one", "one\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("two", "1\n2\n3\n4\n5\n6\n7\n8\ntwo\n")] {
@@ -102,18 +102,23 @@ async fn work(stage: &Stage) -> Option<()> {
         }
     }
     let by = Signature { name: "b".into(), email: "b@example.invalid".into() };
-    let _clashes = git::predict(repository.git(), &outset.base, &parts).await;
-    let joined = git::join(repository.git(), &outset.base, &parts, &by).await.ok()?;
+    let _clashes = git::predict(repository.git(), &base_commit.base, &parts).await;
+    let joined = git::join(repository.git(), &base_commit.base, &parts, &by).await.ok()?;
     let git::MergeOutcome::Whole(tip) = joined else { return None };
-    let order =
-        git::CheckoutRequest { id: stage.id(), name: "look".into(), title: String::new(), base: outset.base.clone() };
+    let order = git::CheckoutRequest {
+        id: stage.id(),
+        name: "look".into(),
+        title: String::new(),
+        base: base_commit.base.clone(),
+    };
     let root = stage.home.make_checkouts(stage.session).unwrap();
     let scratch = git::ScratchCheckout::make(&repository, &root, order).await.ok()?;
     let _shown = scratch.show(&tip).await;
-    let landing = LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: "refs/bosun/test/landing" };
+    let landing =
+        LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: "refs/bosun/test/landing" };
     let _landed = landing.land(git).await;
     for checkout in Checkout::all(git, &stage.home) {
-        let _discarded = checkout.discard(&stage.home, protocol::At(1)).await;
+        let _discarded = checkout.discard(&stage.home, protocol::Timestamp(1)).await;
     }
     Some(())
 }
@@ -162,17 +167,22 @@ async fn merges_go_on_without_the_driver_of_the_repository() {
 #[tokio::test]
 async fn files_that_need_a_filter_which_is_not_run_do_not_land() {
     let (stage, ran) = hostile("[filter \"x\"]\n\tsmudge = EVIL\n", b"*.txt filter=x\n").await;
-    let outset = BaseCommit::now(&stage.git).await.unwrap();
+    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
     let mut checkout = stage.checkout("w").await;
     fs::write(checkout.path().join("b.txt"), "made\n").unwrap();
     let tip = checkout.seal().await.unwrap().commit;
-    let order =
-        git::CheckoutRequest { id: stage.id(), name: "look".into(), title: String::new(), base: outset.base.clone() };
+    let order = git::CheckoutRequest {
+        id: stage.id(),
+        name: "look".into(),
+        title: String::new(),
+        base: base_commit.base.clone(),
+    };
     let root = stage.home.make_checkouts(stage.session).unwrap();
     let repository = Repository::find(&stage.git).await.unwrap();
     let scratch = git::ScratchCheckout::make(&repository, &root, order).await.unwrap();
     let before = stage.belongings().await;
-    let landing = LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: "refs/bosun/test/landing" };
+    let landing =
+        LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: "refs/bosun/test/landing" };
     let error = landing.land(&stage.git).await.unwrap_err();
     assert_eq!(error, git::LandError::Filtered { filter: "x".into(), files: vec!["b.txt".into()] });
     assert!(stage.belongings().await == before && !ran.exists());

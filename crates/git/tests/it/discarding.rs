@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use git::{Checkout, CheckoutLease, DiscardOutcome, GitError, TrashedCheckout};
-use protocol::{At, TaskId};
+use protocol::{TaskId, Timestamp};
 use uuid::Uuid;
 
 use crate::stage::Stage;
 
-const NOW: At = At(1_000);
+const NOW: Timestamp = Timestamp(1_000);
 
 #[tokio::test]
 async fn q40_a_checkout_is_removed_only_when_all_of_it_is_kept() {

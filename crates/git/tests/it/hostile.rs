@@ -82,7 +82,7 @@ async fn a8_a_checkout_that_became_a_link_seals_nothing() {
     fs::rename(checkout.path(), stage.path().join("moved")).unwrap();
     symlink(&elsewhere, checkout.path()).unwrap();
     assert!(matches!(checkout.seal().await, Err(GitError::Unfit { .. })));
-    checkout.discard(&stage.home, protocol::At(1)).await.unwrap();
+    checkout.discard(&stage.home, protocol::Timestamp(1)).await.unwrap();
     assert!(elsewhere.join("secret").exists());
 }
 
@@ -90,11 +90,11 @@ async fn a8_a_checkout_that_became_a_link_seals_nothing() {
 async fn f8_what_would_become_a_repository_s_own_file_is_never_written() {
     let stage = Stage::new().await;
     let git = &stage.git;
-    let outset = git::BaseCommit::now(git).await.unwrap();
+    let base_commit = git::BaseCommit::now(git).await.unwrap();
     let root = stage.home.make_checkouts(stage.session).unwrap();
     let repository = Repository::find(git).await.unwrap();
     let order =
-        CheckoutRequest { id: stage.id(), name: "look".into(), title: String::new(), base: outset.base.clone() };
+        CheckoutRequest { id: stage.id(), name: "look".into(), title: String::new(), base: base_commit.base.clone() };
     let scratch = ScratchCheckout::make(&repository, &root, order).await.unwrap();
     let blob = git.done(&["hash-object", "-w", "--stdin"], b"evil\n").await.unwrap().text();
     let hooks = git.done(&["mktree"], format!("100755 blob {blob}\tpost-checkout\n").as_bytes()).await.unwrap().text();
@@ -103,10 +103,11 @@ async fn f8_what_would_become_a_repository_s_own_file_is_never_written() {
     for name in [".git", ".GIT", "git~1", ".git ", ".g\u{200c}it", "..", "."] {
         let tree =
             git.done(&["mktree", "-z"], format!("040000 tree {inside}\t{name}\0").as_bytes()).await.unwrap().text();
-        let made = git.text(&["commit-tree", "-p", outset.head.as_str(), "-m", "x", &tree]).await.unwrap();
+        let made = git.text(&["commit-tree", "-p", base_commit.head.as_str(), "-m", "x", &tree]).await.unwrap();
         let tip = git::Commit::new(&made).unwrap();
         assert!(scratch.show(&tip).await.is_err(), "{name:?} is shown");
-        let landing = git::LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: "refs/bosun/landing" };
+        let landing =
+            git::LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: "refs/bosun/landing" };
         assert!(landing.land(git).await.is_err(), "{name:?} lands");
         assert_eq!(stage.belongings().await, before, "{name:?}");
     }

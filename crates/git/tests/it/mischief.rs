@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use git::{Checkout, DiscardOutcome, Git};
-use protocol::At;
+use protocol::Timestamp;
 
 use crate::stage::Stage;
 
@@ -291,7 +291,7 @@ async fn survives(stage: &Stage, number: usize, deeds: &[Deed]) {
     let Scene { work, undone, .. } = scene;
     assert!(deeds.len() > 1 || undone.is_empty(), "{deeds:?}: {undone:?}");
     let mut told = format!("{number}: {deeds:?}");
-    let done = checkout.discard(&stage.home, At(number as u64)).await;
+    let done = checkout.discard(&stage.home, Timestamp(number as u64)).await;
     told += &format!(" -> {done:?}");
     assert!(matches!(done, Ok(DiscardOutcome::Removed(_) | DiscardOutcome::Trashed { .. })), "{told}");
     assert!(path.symlink_metadata().is_err(), "{told}: it is still there");

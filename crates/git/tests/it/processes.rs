@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use git::{DiscardOutcome, GitError};
-use protocol::At;
+use protocol::Timestamp;
 
 use crate::stage::Stage;
 
@@ -32,7 +32,7 @@ async fn commands(files: usize) -> Result<Vec<String>, GitError> {
     fs::write(checkout.path().join("made.txt"), "made\n").unwrap();
     stage.let_pass(&checkout.path().join("made.txt"));
     checkout.seal().await?;
-    assert!(matches!(checkout.discard(&stage.home, At(1)).await?, DiscardOutcome::Removed(_)));
+    assert!(matches!(checkout.discard(&stage.home, Timestamp(1)).await?, DiscardOutcome::Removed(_)));
     Ok(fs::read_to_string(log).unwrap().lines().map(str::to_owned).collect())
 }
 

@@ -278,7 +278,7 @@ async fn whatever_changed_in_a_large_checkout_is_sealed() {
         let by_index = commands.contains("git add -f");
         assert!(by_index || tree == looked_at_closely(&stage, &checkout).await, "{commands}: {:?}", sealed.files);
         assert!(!by_index || sealed.files == ["x.log"], "{:?}", sealed.files);
-        checkout.discard(&stage.home, protocol::At(1)).await.unwrap();
+        checkout.discard(&stage.home, protocol::Timestamp(1)).await.unwrap();
     }
 }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use protocol::HookAction;
 use serde_json::Value;
 
-use super::page::{Page, sort};
+use super::file_reader::{HookFileReader, value_kind};
 
 /// Names under which a plugin's commands find its folder.
 const PLUGIN: [&str; 3] = ["PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT", "COPILOT_PLUGIN_ROOT"];
 
-impl Page<'_> {
+impl HookFileReader<'_> {
     /// The action of a hook; none when it has none that is run here, which is said.
     pub(super) fn action(&mut self, path: &str, entry: &Value) -> Option<HookAction> {
         for (name, what) in [
@@ -52,7 +52,7 @@ impl Page<'_> {
             Some((name, other)) => {
                 let message = match other {
                     Value::String(_) => format!("`{name}` is empty"),
-                    other => format!("`{name}` is {}, not a text", sort(other)),
+                    other => format!("`{name}` is {}, not a text", value_kind(other)),
                 };
                 self.problem(&format!("{path}/{name}"), message, "write a shell command");
                 return None;
@@ -130,7 +130,7 @@ impl Page<'_> {
             None | Some(Value::Null) => Some(None),
             Some(Value::String(text)) => Some(Some(text.clone())),
             Some(other) => {
-                let message = format!("`{name}` is {}, not a text", sort(other));
+                let message = format!("`{name}` is {}, not a text", value_kind(other));
                 self.problem(&format!("{path}/{name}"), message, "write it in quotation marks");
                 None
             }
@@ -142,7 +142,7 @@ impl Page<'_> {
             None | Some(Value::Null) => return Some(BTreeMap::new()),
             Some(Value::Object(fields)) => fields,
             Some(other) => {
-                let message = format!("`{name}` is {}, not an object", sort(other));
+                let message = format!("`{name}` is {}, not an object", value_kind(other));
                 self.problem(&format!("{path}/{name}"), message, "write {\"NAME\": \"value\"}");
                 return None;
             }

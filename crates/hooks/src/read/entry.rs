@@ -3,7 +3,7 @@
 use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use serde_json::Value;
 
-use super::page::{Page, sort};
+use super::file_reader::{HookFileReader, value_kind};
 use crate::{event, hook};
 
 /// How long a command may take unless its file says so.
@@ -16,10 +16,10 @@ const HTTP_MS: u64 = 30_000;
 const LONGEST_SECS: f64 = 3600.0;
 
 /// Fields of an entry that has hooks of its own.
-const GROUP: [&str; 2] = ["matcher", "hooks"];
+const GROUP_FIELDS: [&str; 2] = ["matcher", "hooks"];
 
 /// Fields of a hook.
-const HOOK: [&str; 22] = [
+const HOOK_FIELDS: [&str; 22] = [
     "type",
     "command",
     "bash",
@@ -46,24 +46,24 @@ const HOOK: [&str; 22] = [
 
 /// What an entry has from around it.
 #[derive(Debug, Clone)]
-pub(super) struct Outer {
+pub(super) struct EntryContext {
     pub(super) event: HookEvent,
     pub(super) dialect: HookDialect,
     pub(super) matcher: Option<String>,
 }
 
-impl Page<'_> {
-    pub(super) fn entry(&mut self, path: &str, outer: Outer, entry: &Value) {
+impl HookFileReader<'_> {
+    pub(super) fn entry(&mut self, path: &str, outer: EntryContext, entry: &Value) {
         if !entry.is_object() {
             let remedy = "write {\"type\": \"command\", \"command\": \"…\"}";
-            return self.problem(path, format!("a hook is {}, not an object", sort(entry)), remedy);
+            return self.problem(path, format!("a hook is {}, not an object", value_kind(entry)), remedy);
         }
         let Ok(matcher) = self.matcher(path, &outer, entry) else { return };
-        let outer = Outer { matcher: matcher.or(outer.matcher), ..outer };
+        let outer = EntryContext { matcher: matcher.or(outer.matcher), ..outer };
         match entry.get("hooks") {
             None => self.hook(path, outer, entry),
             Some(Value::Array(hooks)) => {
-                self.unknown(path, entry, &GROUP);
+                self.report_unknown_fields(path, entry, &GROUP_FIELDS);
                 for (index, inner) in hooks.iter().enumerate() {
                     let path = format!("{path}/hooks/{index}");
                     match inner.get("hooks") {
@@ -73,26 +73,26 @@ impl Page<'_> {
                 }
             }
             Some(other) => {
-                let message = format!("the `hooks` of a matcher are {}, not a list", sort(other));
+                let message = format!("the `hooks` of a matcher are {}, not a list", value_kind(other));
                 self.problem(&format!("{path}/hooks"), message, "write [{…}]");
             }
         }
     }
 
     /// The entry's own matcher; fails when it has one that is none.
-    fn matcher(&mut self, path: &str, outer: &Outer, entry: &Value) -> Result<Option<String>, ()> {
+    fn matcher(&mut self, path: &str, outer: &EntryContext, entry: &Value) -> Result<Option<String>, ()> {
         let path = format!("{path}/matcher");
         let matcher = match entry.get("matcher") {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::String(matcher)) => matcher,
             Some(other) => {
-                self.problem(&path, format!("`matcher` is {}, not a text", sort(other)), "write \"Edit|Write\"");
+                self.problem(&path, format!("`matcher` is {}, not a text", value_kind(other)), "write \"Edit|Write\"");
                 return Err(());
             }
         };
         match hook::compile(matcher) {
-            Ok(Some(_)) if event::matched(outer.event).is_none() => {
-                let name = event::name(outer.event, outer.dialect);
+            Ok(Some(_)) if event::matcher_subject(outer.event).is_none() => {
+                let name = event::event_name(outer.event, outer.dialect);
                 self.problem(
                     &path,
                     format!("there is nothing to match on {name}"),
@@ -111,15 +111,15 @@ impl Page<'_> {
         }
     }
 
-    fn hook(&mut self, path: &str, outer: Outer, entry: &Value) {
+    fn hook(&mut self, path: &str, outer: EntryContext, entry: &Value) {
         let Some(action) = self.action(path, entry) else { return };
-        self.unknown(path, entry, &HOOK);
+        self.report_unknown_fields(path, entry, &HOOK_FIELDS);
         let (Ok(timeout), Ok(failure)) = (self.timeout(path, entry), self.failure(path, &outer, entry)) else { return };
         let usual = match &action {
             HookAction::Command { .. } => COMMAND_MS,
             HookAction::Http { .. } | HookAction::Client { .. } => HTTP_MS,
         };
-        let Outer { event, dialect, matcher } = outer;
+        let EntryContext { event, dialect, matcher } = outer;
         let (timeout_ms, source) = (timeout.unwrap_or(usual), self.source(path));
         self.hooks.push(HookSpec {
             event,
@@ -148,7 +148,7 @@ impl Page<'_> {
     }
 
     /// What a failure means. Where the first family guards calls, one that breaks means no.
-    fn failure(&mut self, path: &str, outer: &Outer, entry: &Value) -> Result<HookFailure, ()> {
+    fn failure(&mut self, path: &str, outer: &EntryContext, entry: &Value) -> Result<HookFailure, ()> {
         match entry.get("onFailure").map(Value::as_str) {
             Some(Some("block")) => Ok(HookFailure::Closed),
             Some(Some("allow" | "continue" | "ignore" | "open")) => Ok(HookFailure::Open),

@@ -6,14 +6,14 @@ use protocol::{HookDialect, HookEvent, HookSpec};
 use serde_json::{Map, Value};
 
 use super::entry;
-use super::page::{Page, sort};
-use super::position::Positions;
-use crate::event::Named;
-use crate::{Position, Problem};
+use super::file_reader::{HookFileReader, value_kind};
+use super::position::JsonPositions;
+use crate::event::EventNameMatch;
+use crate::{HookProblem, TextPosition};
 
 /// Where a file of hooks lies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum HookFileLocation {
     /// In a folder of the user's, the project's or the machine's.
     #[default]
     Folder,
@@ -25,25 +25,25 @@ pub enum Place {
 }
 
 /// Fields of a file that has nothing but hooks.
-const FILE: [&str; 3] = ["hooks", "version", "disableAllHooks"];
+const FILE_FIELDS: [&str; 3] = ["hooks", "version", "disableAllHooks"];
 
 /// Reads a file of hooks, or the hooks of a settings file.
-pub fn read(text: &str, file: &str, place: &Place) -> (Vec<HookSpec>, Vec<Problem>) {
+pub fn read(text: &str, file: &str, place: &HookFileLocation) -> (Vec<HookSpec>, Vec<HookProblem>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match serde_json::from_str::<Value>(text) {
-        Ok(value) => read_with(&value, file, place, Positions::of(text)),
+        Ok(value) => read_with(&value, file, place, JsonPositions::of(text)),
         Err(error) => {
-            let at = Some(Position { line: error.line().max(1), column: error.column().max(1) });
+            let at = Some(TextPosition { line: error.line().max(1), column: error.column().max(1) });
             let message = format!("it is not JSON: {}", bare(&error));
             let remedy = "none of its hooks run until that is mended".into();
-            (Vec::new(), vec![Problem { file: file.to_owned(), at, message, remedy }])
+            (Vec::new(), vec![HookProblem { file: file.to_owned(), at, message, remedy }])
         }
     }
 }
 
 /// Reads hooks that stand in something else: an agent's frontmatter, a plugin's manifest.
-pub fn read_value(value: &Value, file: &str, place: &Place) -> (Vec<HookSpec>, Vec<Problem>) {
-    read_with(value, file, place, Positions::default())
+pub fn read_value(value: &Value, file: &str, place: &HookFileLocation) -> (Vec<HookSpec>, Vec<HookProblem>) {
+    read_with(value, file, place, JsonPositions::default())
 }
 
 /// Whether a file says that no hooks are to run, wherever they are written.
@@ -52,19 +52,24 @@ pub fn disables_all(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("disableAllHooks") == Some(&Value::Bool(true)))
 }
 
-fn read_with(value: &Value, file: &str, place: &Place, positions: Positions) -> (Vec<HookSpec>, Vec<Problem>) {
+fn read_with(
+    value: &Value,
+    file: &str,
+    place: &HookFileLocation,
+    positions: JsonPositions,
+) -> (Vec<HookSpec>, Vec<HookProblem>) {
     let plugin = match place {
-        Place::Folder => None,
-        Place::Plugin { root } => Some(root.clone()),
+        HookFileLocation::Folder => None,
+        HookFileLocation::Plugin { root } => Some(root.clone()),
     };
-    let mut page = Page { file, plugin, positions, hooks: Vec::new(), problems: Vec::new() };
+    let mut page = HookFileReader { file, plugin, positions, hooks: Vec::new(), problems: Vec::new() };
     for path in page.positions.repeated() {
         if path.starts_with("/hooks") || value.get("hooks").is_none() {
             let message = format!("`{}` is written twice, and only the last counts", path.trim_start_matches('/'));
             page.problem(&path, message, "make one of them");
         }
     }
-    page.whole(value);
+    page.read_document(value);
     page.problems.sort_by_key(|problem| problem.at);
     (page.hooks, page.problems)
 }
@@ -75,10 +80,10 @@ fn bare(error: &serde_json::Error) -> String {
     words.rsplit_once(" at line ").map_or(words.clone(), |(words, _)| words.to_owned())
 }
 
-impl Page<'_> {
-    fn whole(&mut self, value: &Value) {
+impl HookFileReader<'_> {
+    fn read_document(&mut self, value: &Value) {
         let Value::Object(fields) = value else {
-            let message = format!("it holds {}, not an object", sort(value));
+            let message = format!("it holds {}, not an object", value_kind(value));
             return self.problem("", message, "write {\"version\": 1, \"hooks\": {…}}");
         };
         match fields.get("disableAllHooks") {
@@ -88,7 +93,7 @@ impl Page<'_> {
             }
             Some(Value::Bool(false)) | None => {}
             Some(other) => {
-                let message = format!("`disableAllHooks` is {}", sort(other));
+                let message = format!("`disableAllHooks` is {}", value_kind(other));
                 self.problem("/disableAllHooks", message, "write true or false");
             }
         }
@@ -102,12 +107,14 @@ impl Page<'_> {
         match fields.get("hooks") {
             Some(Value::Object(events)) => self.events("/hooks", events),
             Some(other) => {
-                let message = format!("`hooks` is {}, not an object", sort(other));
+                let message = format!("`hooks` is {}, not an object", value_kind(other));
                 self.problem("/hooks", message, "write {\"preToolUse\": [{…}]}, with events by their names");
             }
             // Without the field, the whole is what would stand in it.
-            None if fields.keys().any(|name| !matches!(Named::of(name), Named::Unknown(_))) => self.events("", fields),
-            None if fields.keys().all(|name| FILE.contains(&name.as_str())) => {}
+            None if fields.keys().any(|name| !matches!(EventNameMatch::of(name), EventNameMatch::Unknown(_))) => {
+                self.events("", fields)
+            }
+            None if fields.keys().all(|name| FILE_FIELDS.contains(&name.as_str())) => {}
             None => self.misnamed(fields),
         }
     }
@@ -116,7 +123,7 @@ impl Page<'_> {
     fn misnamed(&mut self, fields: &Map<String, Value>) {
         let is_near = |(name, value): &(&String, &Value)| match value {
             Value::Object(_) => strsim::jaro_winkler(&name.to_ascii_lowercase(), "hooks") > 0.9,
-            Value::Array(_) => matches!(Named::of(name), Named::Unknown(Some(_))),
+            Value::Array(_) => matches!(EventNameMatch::of(name), EventNameMatch::Unknown(Some(_))),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         };
         let near = fields.iter().find(is_near).map(|(name, _)| name);
@@ -129,13 +136,13 @@ impl Page<'_> {
     fn events(&mut self, path: &str, events: &Map<String, Value>) {
         for (name, entries) in events {
             let path = format!("{path}/{name}");
-            match Named::of(name) {
-                Named::Event(event, dialect) => self.entries(&path, event, dialect, entries),
-                Named::Unserved => {
+            match EventNameMatch::of(name) {
+                EventNameMatch::Event(event, dialect) => self.entries(&path, event, dialect, entries),
+                EventNameMatch::Unsupported => {
                     let message = format!("hooks on `{name}` are not run by this version");
                     self.problem(&path, message, "remove them, or keep them for another program");
                 }
-                Named::Unknown(Some(meant)) => {
+                EventNameMatch::Unknown(Some(meant)) => {
                     self.problem(
                         &path,
                         format!("there is no event `{name}`"),
@@ -143,10 +150,10 @@ impl Page<'_> {
                     );
                 }
                 // What stands beside events in something that is not only hooks.
-                Named::Unknown(None)
+                EventNameMatch::Unknown(None)
                     if !entries.is_array()
                         && ["version", "description", "disableAllHooks"].contains(&name.as_str()) => {}
-                Named::Unknown(None) => {
+                EventNameMatch::Unknown(None) => {
                     let remedy = "see docs/hooks.md for those there are";
                     self.problem(&path, format!("there is no event `{name}`"), remedy);
                 }
@@ -156,11 +163,11 @@ impl Page<'_> {
 
     fn entries(&mut self, path: &str, event: HookEvent, dialect: HookDialect, entries: &Value) {
         let Value::Array(entries) = entries else {
-            let message = format!("the hooks on an event are {}, not a list", sort(entries));
+            let message = format!("the hooks on an event are {}, not a list", value_kind(entries));
             return self.problem(path, message, "write [{…}]");
         };
         for (index, entry) in entries.iter().enumerate() {
-            self.entry(&format!("{path}/{index}"), entry::Outer { event, dialect, matcher: None }, entry);
+            self.entry(&format!("{path}/{index}"), entry::EntryContext { event, dialect, matcher: None }, entry);
         }
     }
 }

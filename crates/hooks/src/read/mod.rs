@@ -6,7 +6,7 @@
 mod action;
 mod entry;
 mod file;
-mod page;
+mod file_reader;
 mod position;
 
-pub use file::{Place, disables_all, read, read_value};
+pub use file::{HookFileLocation, disables_all, read, read_value};

@@ -2,22 +2,22 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::Position;
+use crate::TextPosition;
 
 /// Where each value of a JSON text stands, by its path such as `/hooks/preToolUse/0`.
 #[derive(Debug, Default)]
-pub(super) struct Positions {
-    at: HashMap<String, Position>,
+pub(super) struct JsonPositions {
+    at: HashMap<String, TextPosition>,
     /// Names that an object has twice, with all that stands in them; the last one counts.
     repeated: BTreeSet<String>,
 }
 
-impl Positions {
+impl JsonPositions {
     /// Looks through a text that is known to be JSON, and so is nested no deeper than the reader of JSON goes.
-    pub(super) fn of(text: &str) -> Positions {
-        let mut look = Look { text, next: 0, line: 1, line_start: 0, found: Positions::default() };
+    pub(super) fn of(text: &str) -> JsonPositions {
+        let mut look = PositionScanner { text, next: 0, line: 1, line_start: 0, positions: JsonPositions::default() };
         look.value(String::new());
-        look.found
+        look.positions
     }
 
     /// The names that an object has twice.
@@ -27,7 +27,7 @@ impl Positions {
     }
 
     /// Where the value at a path stands, or else the nearest around it.
-    pub(super) fn of_path(&self, path: &str) -> Option<Position> {
+    pub(super) fn of_path(&self, path: &str) -> Option<TextPosition> {
         let mut path = path;
         loop {
             if let Some(at) = self.at.get(path) {
@@ -38,15 +38,15 @@ impl Positions {
     }
 }
 
-struct Look<'a> {
+struct PositionScanner<'a> {
     text: &'a str,
     next: usize,
     line: usize,
     line_start: usize,
-    found: Positions,
+    positions: JsonPositions,
 }
 
-impl Look<'_> {
+impl PositionScanner<'_> {
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(self.next).filter(|byte| byte.is_ascii_whitespace()) {
@@ -61,9 +61,9 @@ impl Look<'_> {
     fn value(&mut self, path: String) {
         let first = self.peek();
         let column = self.text.get(self.line_start..self.next).map_or(1, |before| before.chars().count() + 1);
-        let at = Position { line: self.line, column };
-        if self.found.at.insert(path.clone(), at).is_some() {
-            self.found.repeated.insert(path.clone());
+        let at = TextPosition { line: self.line, column };
+        if self.positions.at.insert(path.clone(), at).is_some() {
+            self.positions.repeated.insert(path.clone());
         }
         match first {
             Some(b'{') => self.object(&path),
@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn values_are_found_where_they_stand() {
         let text = "{\n  \"é\": [1,\n    {\"a\\\"b\": true}],\n  \"é\": null }";
-        let found = Positions::of(text);
-        let at = |path: &str| found.of_path(path).map(|Position { line, column }| (line, column));
+        let found = JsonPositions::of(text);
+        let at = |path: &str| found.of_path(path).map(|TextPosition { line, column }| (line, column));
         assert_eq!(at("/é/0"), Some((2, 9)));
         assert_eq!(at("/é/1/a\"b"), Some((3, 14)));
         assert_eq!(at("/é/1/other"), Some((3, 5)));
@@ -174,7 +174,7 @@ mod tests {
         #[test]
         fn every_value_is_found(value in json(), pretty in any::<bool>()) {
             let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
-            let found = Positions::of(&text.unwrap());
+            let found = JsonPositions::of(&text.unwrap());
             prop_assert!(found.repeated.is_empty());
             prop_assert_eq!(found.at.len(), count(&value));
         }

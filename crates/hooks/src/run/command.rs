@@ -8,20 +8,20 @@ use host::{ExitStatus, Guardian, Process, ProcessInput, ProcessOutput, Program, 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::failure::Failure;
-use super::runner::Wrote;
+use super::failure::HookRunError;
+use super::runner::HookOutput;
 
 /// Most bytes that a hook may write; one that writes more counts as broken, since its answer may be among them.
-const FLOOD: usize = 1024 * 1024;
+const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
 
 /// Most bytes of a failing hook's complaint.
-const SAID: usize = 500;
+const MAX_STDERR_BYTES: usize = 500;
 
 /// The exit code that says no.
-const NO: i32 = 2;
+const DENY_EXIT_CODE: i32 = 2;
 
 /// A command and where it runs.
-pub(super) struct Command<'a> {
+pub(super) struct HookCommand<'a> {
     pub(super) command: &'a str,
     pub(super) folder: PathBuf,
     pub(super) env: Vec<(OsString, OsString)>,
@@ -29,9 +29,9 @@ pub(super) struct Command<'a> {
 
 /// What a command has written so far, which stays known when its deadline ends it.
 #[derive(Debug, Default)]
-pub(super) struct Heard(Mutex<Vec<u8>>);
+pub(super) struct CapturedOutput(Mutex<Vec<u8>>);
 
-impl Heard {
+impl CapturedOutput {
     pub(super) fn text(&self) -> String {
         text(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -47,30 +47,32 @@ impl Heard {
 /// Runs a command to its end. Dropping this, as a deadline does, kills it with everything it started.
 pub(super) async fn run(
     guardian: &Guardian,
-    command: Command<'_>,
+    command: HookCommand<'_>,
     payload: &Value,
-    heard: &Heard,
-) -> Result<Wrote, Failure> {
+    heard: &CapturedOutput,
+) -> Result<HookOutput, HookRunError> {
     let mut program = Program::new(shell(), command.folder).args(["-c", command.command]);
     program.env = command.env;
     (program.stdin, program.stderr) = (Stdin::Pipe, Stderr::Pipe);
-    let process = guardian.spawn(program).await.map_err(|error| Failure::Start(error.to_string()))?;
+    let process = guardian.spawn(program).await.map_err(|error| HookRunError::Start(error.to_string()))?;
     let Process { stdin, output, stderr, mut job } = process;
-    let complained = Heard::default();
+    let complained = CapturedOutput::default();
     let reading = async { tokio::try_join!(read(Some(output), heard), read(stderr, &complained)) };
     tokio::select! {
         read = reading => read.map(|((), ())| ())?,
         never = write(stdin, payload) => match never {},
     };
     let (output, complaint) = (heard.text(), complained.text());
-    let exit = job.wait().await.map_err(|error| Failure::Start(error.to_string()))?;
+    let exit = job.wait().await.map_err(|error| HookRunError::Start(error.to_string()))?;
     match exit.status {
-        ExitStatus::Code(0) => Ok(Wrote::Answer(output)),
-        ExitStatus::Code(NO) if complaint.trim().is_empty() => Ok(Wrote::No(output.trim().to_owned())),
-        ExitStatus::Code(NO) => Ok(Wrote::No(complaint.trim().to_owned())),
+        ExitStatus::Code(0) => Ok(HookOutput::Answer(output)),
+        ExitStatus::Code(DENY_EXIT_CODE) if complaint.trim().is_empty() => {
+            Ok(HookOutput::Denial(output.trim().to_owned()))
+        }
+        ExitStatus::Code(DENY_EXIT_CODE) => Ok(HookOutput::Denial(complaint.trim().to_owned())),
         status @ (ExitStatus::Code(_) | ExitStatus::Signal(_)) => {
-            let said = protocol::clip_middle(complaint.trim(), SAID);
-            Err(Failure::Status { status: status.to_string(), said })
+            let said = protocol::clip_middle(complaint.trim(), MAX_STDERR_BYTES);
+            Err(HookRunError::Status { status: status.to_string(), said })
         }
     }
 }
@@ -85,7 +87,7 @@ async fn write(stdin: Option<ProcessInput>, payload: &Value) -> std::convert::In
 }
 
 /// What a hook writes, read to its end.
-async fn read(from: Option<ProcessOutput>, heard: &Heard) -> Result<(), Failure> {
+async fn read(from: Option<ProcessOutput>, heard: &CapturedOutput) -> Result<(), HookRunError> {
     let Some(mut from) = from else { return Ok(()) };
     let mut buffer = vec![0; 16 * 1024];
     loop {
@@ -93,8 +95,8 @@ async fn read(from: Option<ProcessOutput>, heard: &Heard) -> Result<(), Failure>
         if count == 0 {
             return Ok(());
         }
-        if heard.add(&buffer[..count]) > FLOOD {
-            return Err(Failure::Flood(FLOOD));
+        if heard.add(&buffer[..count]) > MAX_OUTPUT_BYTES {
+            return Err(HookRunError::TooMuchOutput(MAX_OUTPUT_BYTES));
         }
     }
 }

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 /// In which way a hook failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum HookRunError {
     #[error("it could not be started: {0}")]
     Start(String),
     #[error("it took longer than {} s; raise its timeout, or make it faster", .0.as_secs_f32())]
-    Late(Duration),
+    TimedOut(Duration),
     #[error("it ended with {status}{}", words(.said))]
     Status { status: String, said: String },
     #[error("it wrote more than {0} bytes; it should write one JSON object")]
-    Flood(usize),
+    TooMuchOutput(usize),
     #[error("what it wrote is no answer: {0}")]
     Json(String),
     #[error("its program {0} is not the one that was trusted; look at it, then `bosun trust`")]
@@ -20,7 +20,7 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Net(String),
     #[error("the program that drives the session did not answer: {0}")]
-    Driver(String),
+    Client(String),
 }
 
 fn words(said: &str) -> String {

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use net::{Client, Header, Secret};
+use net::{HttpClient, RequestHeader, Secret};
 use serde_json::Value;
 
-use super::failure::Failure;
-use super::runner::Wrote;
+use super::failure::HookRunError;
+use super::runner::HookOutput;
 
 /// Most bytes of an answer; a longer one counts as broken, since what it decides may be cut off.
-const FLOOD: usize = 1024 * 1024;
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// What is posted where.
-pub(super) struct Post<'a> {
+pub(super) struct HookPost<'a> {
     pub(super) url: &'a str,
     pub(super) headers: &'a BTreeMap<String, String>,
     pub(super) allowed: &'a [String],
@@ -21,29 +21,29 @@ pub(super) struct Post<'a> {
 }
 
 /// Posts the payload to the one address that was written; an answer that points elsewhere is not followed.
-pub(super) async fn run(client: &Client, post: Post<'_>, payload: &Value) -> Result<Wrote, Failure> {
-    let broken = |error: net::NetError| Failure::Net(error.to_string());
-    let kind = Header::plain("content-type", "application/json");
+pub(super) async fn run(client: &HttpClient, post: HookPost<'_>, payload: &Value) -> Result<HookOutput, HookRunError> {
+    let broken = |error: net::NetError| HookRunError::Net(error.to_string());
+    let kind = RequestHeader::plain("content-type", "application/json");
     // Any of them may hold a key.
-    let own = post.headers.iter().map(|(name, value)| Header::named(name, Secret::new(post.filled(value))));
-    let headers = std::iter::once(Ok(kind)).chain(own).collect::<Result<Vec<Header>, _>>().map_err(broken)?;
+    let own = post.headers.iter().map(|(name, value)| RequestHeader::named(name, Secret::new(post.filled(value))));
+    let headers = std::iter::once(Ok(kind)).chain(own).collect::<Result<Vec<RequestHeader>, _>>().map_err(broken)?;
     let body = payload.to_string().into();
-    let answer = client.post(net::Post { url: post.url.to_owned(), headers, body }).await.map_err(broken)?;
+    let answer = client.post(net::PostRequest { url: post.url.to_owned(), headers, body }).await.map_err(broken)?;
     let (status, is_success) = (answer.status(), answer.is_success());
-    let text = answer.text(FLOOD + 1).await.map_err(broken)?;
-    if text.len() > FLOOD {
-        return Err(Failure::Flood(FLOOD));
+    let text = answer.text(MAX_ANSWER_BYTES + 1).await.map_err(broken)?;
+    if text.len() > MAX_ANSWER_BYTES {
+        return Err(HookRunError::TooMuchOutput(MAX_ANSWER_BYTES));
     }
     match is_success {
-        true => Ok(Wrote::Answer(text)),
+        true => Ok(HookOutput::Answer(text)),
         false => {
             let said = protocol::clip_middle(text.trim(), 500);
-            Err(Failure::Status { status: format!("status {status}"), said })
+            Err(HookRunError::Status { status: format!("status {status}"), said })
         }
     }
 }
 
-impl Post<'_> {
+impl HookPost<'_> {
     /// A header's value with its variables filled in. One that is not permitted, or not there, is empty.
     fn filled(&self, value: &str) -> String {
         let (mut filled, mut rest) = (String::new(), value);
@@ -85,7 +85,7 @@ mod tests {
     fn only_permitted_variables_are_filled_in() {
         let env = [("TOKEN", "t0p"), ("OTHER", "0th")].map(|(name, value)| (name.into(), value.into()));
         let (headers, allowed) = (BTreeMap::new(), ["TOKEN".to_owned(), "GONE".to_owned()]);
-        let post = Post { url: "", headers: &headers, allowed: &allowed, env: &env };
+        let post = HookPost { url: "", headers: &headers, allowed: &allowed, env: &env };
         for (value, filled) in [
             ("Bearer $TOKEN", "Bearer t0p"),
             ("${TOKEN}-x", "t0p-x"),

@@ -5,5 +5,5 @@ mod failure;
 mod http;
 mod runner;
 
-pub(crate) use failure::Failure;
-pub use runner::{Driver, Runner, Ways};
+pub(crate) use failure::HookRunError;
+pub use runner::{ClientHookCaller, HookRunner, HookRunnerConfig};

@@ -9,28 +9,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::Guardian;
-use net::{Client, Patience, Route};
+use net::{HttpClient, HttpTimeouts, NetworkRoute};
 use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::command::{self, Command, Heard};
-use super::failure::Failure;
-use super::http::{self, Post};
+use super::command::{self, CapturedOutput, HookCommand};
+use super::failure::HookRunError;
+use super::http::{self, HookPost};
 use crate::payload::payload;
-use crate::{About, Hook, Occasion, Ruling, Verdict};
-use crate::{program, said};
+use crate::{Hook, HookContext, HookEventData, HookVerdict, Ruling};
+use crate::{output_parser, program};
 
 /// Longest that any hook is waited for, whatever was written for it.
-const LONGEST: Duration = Duration::from_secs(3600);
+const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// How many hooks run at once. A model can make thousands of calls in one answer: hooks that could not be started for
 /// want of files or processes would have no say.
-const AT_ONCE: usize = 64;
+const MAX_CONCURRENT: usize = 64;
 
 /// What hooks are run with.
 #[derive(Debug, Clone)]
-pub struct Ways {
+pub struct HookRunnerConfig {
     /// Starts programs.
     pub guardian: Guardian,
     /// The environment of started programs; header variables come from here too.
@@ -38,15 +38,15 @@ pub struct Ways {
     /// The folder that the session works in.
     pub cwd: PathBuf,
     /// The project's top.
-    pub top: PathBuf,
+    pub project_root: PathBuf,
     /// The way to addresses.
-    pub route: Route,
+    pub route: NetworkRoute,
     /// The program that drives the session, if it has hooks.
-    pub driver: Option<Arc<dyn Driver>>,
+    pub client_hooks: Option<Arc<dyn ClientHookCaller>>,
 }
 
 /// A program that drives a session and has hooks of its own.
-pub trait Driver: Send + Sync + fmt::Debug {
+pub trait ClientHookCaller: Send + Sync + fmt::Debug {
     /// Calls one of them; gives its answer as JSON, or says in words why there is none.
     fn call<'a>(
         &'a self,
@@ -57,61 +57,61 @@ pub trait Driver: Send + Sync + fmt::Debug {
 
 /// Runs hooks.
 #[derive(Debug, Clone)]
-pub struct Runner {
-    ways: Ways,
-    client: Client,
-    room: Arc<Semaphore>,
+pub struct HookRunner {
+    config: HookRunnerConfig,
+    client: HttpClient,
+    slots: Arc<Semaphore>,
 }
 
 /// What a hook that ended wrote.
-pub(super) enum Wrote {
+pub(super) enum HookOutput {
     /// Its answer.
     Answer(String),
     /// That this may not be.
-    No(String),
+    Denial(String),
 }
 
-impl Runner {
+impl HookRunner {
     /// Runs hooks with these.
-    pub fn new(ways: Ways) -> Runner {
-        let patience = Patience { connect: LONGEST, first_byte: LONGEST, idle: LONGEST };
-        let client = Client::new(ways.route.clone(), patience);
-        Runner { ways, client, room: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub fn new(ways: HookRunnerConfig) -> HookRunner {
+        let patience = HttpTimeouts { connect: MAX_TIMEOUT, first_byte: MAX_TIMEOUT, idle: MAX_TIMEOUT };
+        let client = HttpClient::new(ways.route.clone(), patience);
+        HookRunner { config: ways, client, slots: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
     }
 
     /// Tells hooks of an occasion in their order. Each sees what those before it made of the call; after a no, nobody
     /// else is asked.
-    pub async fn tell(&self, hooks: &[&Hook], occasion: &Occasion, about: &About) -> Verdict {
-        let mut verdict = Verdict::default();
+    pub async fn run_hooks(&self, hooks: &[&Hook], occasion: &HookEventData, about: &HookContext) -> HookVerdict {
+        let mut verdict = HookVerdict::default();
         let mut occasion = occasion.clone();
         for hook in hooks {
-            let said = self.one(&hook.spec, &occasion, about).await;
-            if let (Occasion::PreTool(call), Some(input)) = (&mut occasion, &said.input) {
+            let said = self.run_one(&hook.spec, &occasion, about).await;
+            if let (HookEventData::PreTool(call), Some(input)) = (&mut occasion, &said.updated_input) {
                 call.input = Value::Object(input.clone()).to_string();
             }
-            if let (Occasion::PostTool { answer, .. }, Some(text)) = (&mut occasion, &said.text) {
+            if let (HookEventData::PostTool { answer, .. }, Some(text)) = (&mut occasion, &said.replacement_text) {
                 answer.clone_from(text);
             }
             verdict.join(said);
-            if verdict.denied().is_some() && !is_told(&occasion) {
+            if verdict.denial_reason().is_some() && !is_informational(&occasion) {
                 break;
             }
         }
         verdict
     }
 
-    async fn one(&self, hook: &HookSpec, occasion: &Occasion, about: &About) -> Verdict {
+    async fn run_one(&self, hook: &HookSpec, occasion: &HookEventData, about: &HookContext) -> HookVerdict {
         let payload = payload(occasion, hook.event, about, hook.dialect);
-        let time = Duration::from_millis(hook.timeout_ms).min(LONGEST);
+        let time = Duration::from_millis(hook.timeout_ms).min(MAX_TIMEOUT);
         // Nobody closes it. Its time begins when it has room.
-        let _room = self.room.acquire().await;
-        let heard = Heard::default();
+        let _room = self.slots.acquire().await;
+        let heard = CapturedOutput::default();
         let ran = tokio::time::timeout(time, self.run(hook, &payload, about, &heard)).await;
         let read = match ran {
-            Ok(Ok(Wrote::Answer(text))) => said::read(&text, hook.event, hook.dialect, occasion),
-            Ok(Ok(Wrote::No(reason))) => Ok(no(hook.event, reason)),
+            Ok(Ok(HookOutput::Answer(text))) => output_parser::parse_output(&text, hook.event, hook.dialect, occasion),
+            Ok(Ok(HookOutput::Denial(reason))) => Ok(denial_verdict(hook.event, reason)),
             Ok(Err(failure)) => before_failure(&heard, hook, occasion, failure),
-            Err(_late) => before_failure(&heard, hook, occasion, Failure::Late(time)),
+            Err(_late) => before_failure(&heard, hook, occasion, HookRunError::TimedOut(time)),
         };
         match read {
             Ok(verdict) => {
@@ -120,35 +120,43 @@ impl Runner {
                 }
                 verdict
             }
-            Err(failure) => failed(hook, &failure),
+            Err(failure) => failure_verdict(hook, &failure),
         }
     }
 
-    async fn run(&self, hook: &HookSpec, payload: &Value, about: &About, heard: &Heard) -> Result<Wrote, Failure> {
+    async fn run(
+        &self,
+        hook: &HookSpec,
+        payload: &Value,
+        about: &HookContext,
+        heard: &CapturedOutput,
+    ) -> Result<HookOutput, HookRunError> {
         match &hook.action {
             HookAction::Command { command, cwd, env } => {
-                let folder = cwd.as_ref().map_or_else(|| self.folder(about), |cwd| self.ways.top.join(cwd));
-                if let Some(file) = program::changed(&hook.programs, &folder) {
-                    return Err(Failure::Program(file.display().to_string()));
+                let folder = cwd.as_ref().map_or_else(|| self.folder(about), |cwd| self.config.project_root.join(cwd));
+                if let Some(file) = program::first_changed(&hook.programs, &folder) {
+                    return Err(HookRunError::Program(file.display().to_string()));
                 }
                 let env = self.env(hook.dialect, env);
-                command::run(&self.ways.guardian, Command { command, folder, env }, payload, heard).await
+                command::run(&self.config.guardian, HookCommand { command, folder, env }, payload, heard).await
             }
             HookAction::Http { url, headers, allowed_env } => {
-                let post = Post { url, headers, allowed: allowed_env, env: &self.ways.env };
+                let post = HookPost { url, headers, allowed: allowed_env, env: &self.config.env };
                 http::run(&self.client, post, payload).await
             }
-            HookAction::Client { id } => match &self.ways.driver {
-                Some(driver) => driver.call(id, payload.clone()).await.map(Wrote::Answer).map_err(Failure::Driver),
-                None => Err(Failure::Driver("the program that has it is not there".into())),
+            HookAction::Client { id } => match &self.config.client_hooks {
+                Some(driver) => {
+                    driver.call(id, payload.clone()).await.map(HookOutput::Answer).map_err(HookRunError::Client)
+                }
+                None => Err(HookRunError::Client("the program that has it is not there".into())),
             },
         }
     }
 
     /// The folder of the agent that it is about, which may be a checkout; the session's, if that is gone.
-    fn folder(&self, about: &About) -> PathBuf {
+    fn folder(&self, about: &HookContext) -> PathBuf {
         let folder = PathBuf::from(&about.cwd);
-        if folder.is_dir() { folder } else { self.ways.cwd.clone() }
+        if folder.is_dir() { folder } else { self.config.cwd.clone() }
     }
 
     /// The session's variables, those that the formats promise, and the hook's own.
@@ -157,73 +165,82 @@ impl Runner {
             HookDialect::Camel => "COPILOT_PROJECT_DIR",
             HookDialect::Snake => "CLAUDE_PROJECT_DIR",
         };
-        let promised = (OsString::from(project), self.ways.top.clone().into_os_string());
+        let promised = (OsString::from(project), self.config.project_root.clone().into_os_string());
         let own = own.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let more: Vec<_> = std::iter::once(promised).chain(own).collect();
-        let kept = self.ways.env.iter().filter(|(name, _)| more.iter().all(|(newer, _)| newer != name)).cloned();
+        let kept = self.config.env.iter().filter(|(name, _)| more.iter().all(|(newer, _)| newer != name)).cloned();
         kept.chain(more.iter().cloned()).collect()
     }
 }
 
 /// Whether hooks are only told: what they say comes too late to keep it from happening.
-fn is_told(occasion: &Occasion) -> bool {
+fn is_informational(occasion: &HookEventData) -> bool {
     match occasion {
-        Occasion::SessionStart(_)
-        | Occasion::SessionEnd { .. }
-        | Occasion::PostTool { .. }
-        | Occasion::ToolFailed { .. }
-        | Occasion::PermissionDenied { .. }
-        | Occasion::Compact(_)
-        | Occasion::Error { .. } => true,
-        Occasion::Prompt { .. }
-        | Occasion::PreTool(_)
-        | Occasion::PermissionRequest { .. }
-        | Occasion::Start
-        | Occasion::Stop { .. }
-        | Occasion::Item { .. } => false,
+        HookEventData::SessionStart(_)
+        | HookEventData::SessionEnd { .. }
+        | HookEventData::PostTool { .. }
+        | HookEventData::ToolFailed { .. }
+        | HookEventData::PermissionDenied { .. }
+        | HookEventData::Compact(_)
+        | HookEventData::Error { .. } => true,
+        HookEventData::Prompt { .. }
+        | HookEventData::PreTool(_)
+        | HookEventData::PermissionRequest { .. }
+        | HookEventData::AgentStart
+        | HookEventData::AgentStop { .. }
+        | HookEventData::Item { .. } => false,
     }
 }
 
 /// What a hook that failed had said before: a no, or that a person should decide, counts all the same, and so does what
 /// may have been one of a guard.
-fn before_failure(heard: &Heard, hook: &HookSpec, occasion: &Occasion, failure: Failure) -> Result<Verdict, Failure> {
-    match said::read(&heard.text(), hook.event, hook.dialect, occasion) {
+fn before_failure(
+    heard: &CapturedOutput,
+    hook: &HookSpec,
+    occasion: &HookEventData,
+    failure: HookRunError,
+) -> Result<HookVerdict, HookRunError> {
+    match output_parser::parse_output(&heard.text(), hook.event, hook.dialect, occasion) {
         Ok(verdict) if matches!(verdict.ruling, Ruling::Deny { .. } | Ruling::Ask { .. }) => {
             tracing::warn!(hook = hook.source, %failure, "a hook said no, and failed");
             // Nothing that would let more happen.
-            Ok(Verdict { input: None, rules: Vec::new(), ..verdict })
+            Ok(HookVerdict { updated_input: None, rules: Vec::new(), ..verdict })
         }
         Ok(_) => Err(failure),
-        Err(unread) if said::is_guard(hook.event) => Err(unread),
+        Err(unread) if output_parser::is_guard(hook.event) => Err(unread),
         Err(_unread) => Err(failure),
     }
 }
 
 /// A hook's plain no.
-fn no(event: HookEvent, reason: String) -> Verdict {
-    let reason = said::clipped(if reason.is_empty() { "it gave no reason" } else { &reason });
+fn denial_verdict(event: HookEvent, reason: String) -> HookVerdict {
+    let reason = output_parser::clip_text(if reason.is_empty() { "it gave no reason" } else { &reason });
     let is_past = matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure);
     let context = if is_past { vec![reason.clone()] } else { Vec::new() };
-    Verdict { ruling: Ruling::Deny { reason }, context, ..Verdict::default() }
+    HookVerdict { ruling: Ruling::Deny { reason }, context, ..HookVerdict::default() }
 }
 
 /// What the failure of a hook means: nothing, or no.
-fn failed(hook: &HookSpec, failure: &Failure) -> Verdict {
+fn failure_verdict(hook: &HookSpec, failure: &HookRunError) -> HookVerdict {
     tracing::warn!(hook = hook.source, %failure, "a hook failed");
     // Whoever changed the program of a guard must not have got rid of it.
     let is_no = match failure {
-        Failure::Program(_) => !said::is_stop(hook.event),
+        HookRunError::Program(_) => !output_parser::is_stop(hook.event),
         // It may have been a no.
-        Failure::Json(_) | Failure::Flood(_) => said::is_guard(hook.event),
-        Failure::Start(_) | Failure::Late(_) | Failure::Status { .. } | Failure::Net(_) | Failure::Driver(_) => false,
+        HookRunError::Json(_) | HookRunError::TooMuchOutput(_) => output_parser::is_guard(hook.event),
+        HookRunError::Start(_)
+        | HookRunError::TimedOut(_)
+        | HookRunError::Status { .. }
+        | HookRunError::Net(_)
+        | HookRunError::Client(_) => false,
     };
     match (hook.failure, is_no) {
-        (HookFailure::Open, false) => Verdict::default(),
+        (HookFailure::Open, false) => HookVerdict::default(),
         (HookFailure::Closed, _) | (HookFailure::Open, true) => {
             let reason = format!("the hook of {} failed, and nothing goes on without it: {failure}", hook.source);
             // What a hook was to look through first is not shown without it.
             let text = (hook.event == HookEvent::PostToolUse).then(|| reason.clone());
-            Verdict { ruling: Ruling::Deny { reason }, text, ..Verdict::default() }
+            HookVerdict { ruling: Ruling::Deny { reason }, replacement_text: text, ..HookVerdict::default() }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hooks::{Hooks, Occasion, Ruling};
+use hooks::{HookEventData, HookSet, Ruling};
 use host::Guardian;
 use insta::assert_snapshot;
 use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
@@ -43,7 +43,7 @@ async fn h3_exit_codes_and_words_decide() {
     assert_eq!(said("echo just talking").await.ruling, Ruling::Nothing);
     assert_eq!(said("kill -9 $$").await.ruling, Ruling::Nothing);
     let rewritten = said(r#"echo '{"hookSpecificOutput":{"updatedInput":{"command":"ls -l"}}}'"#).await;
-    assert_eq!(rewritten.input, json!({ "command": "ls -l" }).as_object().cloned());
+    assert_eq!(rewritten.updated_input, json!({ "command": "ls -l" }).as_object().cloned());
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn h3_each_hook_sees_what_those_before_it_made_of_the_call() {
     ];
     let verdict = tell(&runner, hooks, &call("shell", r#"{"command":"first"}"#)).await;
     assert_eq!(verdict.context, ["one", "two"]);
-    assert!(verdict.denied().is_some());
+    assert!(verdict.denial_reason().is_some());
     let seen = std::fs::read_to_string(folder.path().join("seen")).unwrap();
     assert!(seen.contains("second") && !seen.contains("first"), "{seen}");
     assert!(!folder.path().join("never").exists());
@@ -191,14 +191,14 @@ async fn h3_a_hook_need_not_read_and_may_write_much() {
     let long = format!(r#"{{"command":"{}"}}"#, "x".repeat(400_000));
     let spec = command(HookEvent::PreToolUse, "head -c 300000 /dev/zero >&2; echo '{\"permissionDecision\":\"deny\"}'");
     let verdict = tell(&runner, vec![spec], &call("shell", &long)).await;
-    assert!(verdict.denied().is_some(), "{verdict:?}");
+    assert!(verdict.denial_reason().is_some(), "{verdict:?}");
 }
 
 #[test]
 fn a_matcher_means_a_tool_by_any_of_its_names() {
     let matched = |matcher: &str, tool: &str| {
         let spec = HookSpec { matcher: Some(matcher.into()), ..command(HookEvent::PreToolUse, "true") };
-        !Hooks::new([spec]).on(HookEvent::PreToolUse, &call(tool, "{}"), &named("explore")).is_empty()
+        !HookSet::new([spec]).matching(HookEvent::PreToolUse, &call(tool, "{}"), &named("explore")).is_empty()
     };
     for (matcher, tool) in [
         ("Bash", "shell"),
@@ -215,12 +215,15 @@ fn a_matcher_means_a_tool_by_any_of_its_names() {
         assert!(!matched(matcher, tool), "{matcher} {tool}");
     }
     let start = HookSpec { matcher: Some("explore".into()), ..command(HookEvent::SubagentStart, "true") };
-    let hooks = Hooks::new([start]);
-    assert_eq!(hooks.on(HookEvent::SubagentStart, &Occasion::Start, &named("explore")).len(), 1);
-    assert!(hooks.on(HookEvent::SubagentStart, &Occasion::Start, &named("explorer")).is_empty());
+    let hooks = HookSet::new([start]);
+    assert_eq!(hooks.matching(HookEvent::SubagentStart, &HookEventData::AgentStart, &named("explore")).len(), 1);
+    assert!(hooks.matching(HookEvent::SubagentStart, &HookEventData::AgentStart, &named("explorer")).is_empty());
     // What the call named it is as good.
     let by_name = HookSpec { matcher: Some("one".into()), ..command(HookEvent::SubagentStart, "true") };
-    assert_eq!(Hooks::new([by_name]).on(HookEvent::SubagentStart, &Occasion::Start, &named("explore")).len(), 1);
+    assert_eq!(
+        HookSet::new([by_name]).matching(HookEvent::SubagentStart, &HookEventData::AgentStart, &named("explore")).len(),
+        1
+    );
 }
 
 #[tokio::test]

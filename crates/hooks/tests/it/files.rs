@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use hooks::{Place, Position, disables_all, read, read_value};
+use hooks::{HookFileLocation, TextPosition, disables_all, read, read_value};
 use insta::assert_snapshot;
 use protocol::{HookAction, HookDialect, HookEvent, HookSpec};
 use serde_json::json;
@@ -33,7 +33,7 @@ fn h2_files_of_both_families_are_read_as_they_are() {
     assert!(files.len() >= 20);
     let mut page = String::new();
     for (name, text) in files {
-        let (hooks, problems) = read(&text, &name, &Place::Folder);
+        let (hooks, problems) = read(&text, &name, &HookFileLocation::Folder);
         assert_eq!(problems, [], "{name}");
         writeln!(page, "# {name}").unwrap();
         hooks.iter().for_each(|hook| writeln!(page, "{}", shown(hook)).unwrap());
@@ -47,7 +47,7 @@ fn h2_nothing_that_is_wrong_is_dropped_without_a_word() {
     assert!(files.len() >= 15);
     let mut page = String::new();
     for (name, text) in files {
-        let (hooks, problems) = read(&text, &name, &Place::Folder);
+        let (hooks, problems) = read(&text, &name, &HookFileLocation::Folder);
         assert!(!problems.is_empty(), "{name}");
         assert!(problems.iter().all(|problem| problem.at.is_some() && !problem.remedy.is_empty()), "{problems:?}");
         writeln!(page, "# {name}").unwrap();
@@ -60,7 +60,7 @@ fn h2_nothing_that_is_wrong_is_dropped_without_a_word() {
 #[test]
 fn h2_a_plugin_finds_its_folder() {
     let text = r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"$CLAUDE_PLUGIN_ROOT/x"}]}]}}"#;
-    let (hooks, problems) = read(text, "hooks.json", &Place::Plugin { root: "/plugins/one".into() });
+    let (hooks, problems) = read(text, "hooks.json", &HookFileLocation::Plugin { root: "/plugins/one".into() });
     assert_eq!(problems, []);
     let HookAction::Command { env, .. } = &hooks[0].action else { panic!() };
     for name in ["PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT", "COPILOT_PLUGIN_ROOT"] {
@@ -71,7 +71,7 @@ fn h2_a_plugin_finds_its_folder() {
 #[test]
 fn h2_an_agents_own_hooks_are_a_value() {
     let value = json!({ "Stop": [{ "hooks": [{ "type": "command", "command": "./a" }] }], "Sotp": [] });
-    let (hooks, problems) = read_value(&value, "agents/one.md", &Place::Folder);
+    let (hooks, problems) = read_value(&value, "agents/one.md", &HookFileLocation::Folder);
     assert_eq!((hooks.len(), hooks[0].event, hooks[0].dialect), (1, HookEvent::AgentStop, HookDialect::Snake));
     assert_eq!(hooks[0].source, "agents/one.md at Stop.0.hooks.0");
     assert_eq!(problems.len(), 1);
@@ -80,9 +80,9 @@ fn h2_an_agents_own_hooks_are_a_value() {
 
 #[test]
 fn a_place_is_counted_in_characters() {
-    let (_, problems) = read("{\"hooks\": {\"é\": [], \"öö\": []}}", "x", &Place::Folder);
+    let (_, problems) = read("{\"hooks\": {\"é\": [], \"öö\": []}}", "x", &HookFileLocation::Folder);
     let places: Vec<_> = problems.iter().map(|problem| problem.at).collect();
-    let at = |column| Some(Position { line: 1, column });
+    let at = |column| Some(TextPosition { line: 1, column });
     assert_eq!(places, [at(17), at(27)]);
 }
 
@@ -98,6 +98,6 @@ proptest::proptest! {
     /// Whatever a file says, reading it ends.
     #[test]
     fn no_file_breaks_the_reader(text in "[{}\\[\\]\":, a-zA-Z0-9\\\\]{0,200}") {
-        let _read = read(&text, "x", &Place::Folder);
+        let _read = read(&text, "x", &HookFileLocation::Folder);
     }
 }

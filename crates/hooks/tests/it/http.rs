@@ -86,5 +86,5 @@ async fn h3_nobody_there_is_a_failure_at_once() {
     let runner = runner(guardian(), folder.path());
     let (specs, occasion) = (vec![post(url, HookFailure::Closed)], call("shell", "{}"));
     let told = tokio::time::timeout(Duration::from_secs(15), tell(&runner, specs, &occasion));
-    assert!(told.await.unwrap().denied().unwrap().contains("cannot connect"));
+    assert!(told.await.unwrap().denial_reason().unwrap().contains("cannot connect"));
 }

@@ -1,11 +1,11 @@
 //! What hooks may say, in either family's words.
 
-use hooks::{Occasion, Ruling, Verdict};
+use hooks::{HookEventData, HookVerdict, Ruling};
 use protocol::{HookDialect, HookEvent, HookSpec};
 
 use crate::support::{call, command, guardian, runner, tell};
 
-async fn said(event: HookEvent, dialect: HookDialect, occasion: Occasion, text: &str) -> Verdict {
+async fn said(event: HookEvent, dialect: HookDialect, occasion: HookEventData, text: &str) -> HookVerdict {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("said"), text).unwrap();
     let spec = HookSpec { dialect, ..command(event, "cat said") };
@@ -24,7 +24,7 @@ async fn h1_a_call_can_be_denied_asked_about_and_rewritten_in_both_families() {
     let verdict = before(camel, r#"{"permissionDecision":"deny","permissionDecisionReason":"never"}"#).await;
     assert_eq!(verdict.ruling, deny("never"));
     let verdict = before(camel, r#"{"modifiedArgs":{"path":"b","old_str":"c"},"additionalContext":"so"}"#).await;
-    let input = verdict.input.unwrap();
+    let input = verdict.updated_input.unwrap();
     assert_eq!((&input["path"], &input["old"], verdict.context), (&"b".into(), &"c".into(), vec!["so".to_owned()]));
     let wrapped = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"sure?"}}"#;
     assert_eq!(before(snake, wrapped).await.ruling, Ruling::Ask { reason: "sure?".into() });
@@ -32,13 +32,14 @@ async fn h1_a_call_can_be_denied_asked_about_and_rewritten_in_both_families() {
     assert_eq!(before(snake, r#"{"decision":"approve"}"#).await.ruling, Ruling::Allow);
     assert_eq!(before(snake, r#"{"continue":false,"stopReason":"enough"}"#).await.ruling, deny("enough"));
     let renamed = before(snake, r#"{"hookSpecificOutput":{"updatedInput":{"file_path":"z"}}}"#).await;
-    assert_eq!(renamed.input.unwrap()["path"], "z");
+    assert_eq!(renamed.updated_input.unwrap()["path"], "z");
 }
 
 #[tokio::test]
 async fn h1_other_occasions_have_words_of_their_own() {
     let (camel, snake) = (HookDialect::Camel, HookDialect::Snake);
-    let stop = || Occasion::Stop { reason: "completed".into(), said: "done".into(), again: false };
+    let stop =
+        || HookEventData::AgentStop { reason: "completed".into(), last_message: "done".into(), is_repeated: false };
     let verdict =
         said(HookEvent::SubagentStop, camel, stop(), r#"{"decision":"block","reason":"run the tests"}"#).await;
     assert_eq!(verdict.ruling, deny("run the tests"));
@@ -46,27 +47,27 @@ async fn h1_other_occasions_have_words_of_their_own() {
     assert_eq!(verdict.ruling, Ruling::Allow);
 
     let ask = || {
-        let Occasion::PreTool(call) = call("shell", "{}") else { panic!() };
-        Occasion::PermissionRequest { call, reason: "why".into() }
+        let HookEventData::PreTool(call) = call("shell", "{}") else { panic!() };
+        HookEventData::PermissionRequest { call, reason: "why".into() }
     };
     let behavior = r#"{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"not you"}}}"#;
     assert_eq!(said(HookEvent::PermissionRequest, snake, ask(), behavior).await.ruling, deny("not you"));
     let flat = r#"{"behavior":"deny","message":"nor you"}"#;
     assert_eq!(said(HookEvent::PermissionRequest, camel, ask(), flat).await.ruling, deny("nor you"));
 
-    let prompt = || Occasion::Prompt { prompt: "go".into() };
+    let prompt = || HookEventData::Prompt { prompt: "go".into() };
     let verdict = said(HookEvent::UserPromptSubmitted, camel, prompt(), r#"{"modifiedPrompt":"go on"}"#).await;
-    assert_eq!(verdict.text.as_deref(), Some("go on"));
+    assert_eq!(verdict.replacement_text.as_deref(), Some("go on"));
     assert_eq!(said(HookEvent::UserPromptSubmitted, snake, prompt(), "plain words").await.context, ["plain words"]);
     assert!(said(HookEvent::UserPromptSubmitted, camel, prompt(), "plain words").await.context.is_empty());
 
     let after = || {
-        let Occasion::PreTool(call) = call("shell", "{}") else { panic!() };
-        Occasion::PostTool { call, answer: "long".into() }
+        let HookEventData::PreTool(call) = call("shell", "{}") else { panic!() };
+        HookEventData::PostTool { call, answer: "long".into() }
     };
     let verdict =
         said(HookEvent::PostToolUse, camel, after(), r#"{"modifiedResult":{"textResultForLlm":"short"}}"#).await;
-    assert_eq!(verdict.text.as_deref(), Some("short"));
+    assert_eq!(verdict.replacement_text.as_deref(), Some("short"));
     let verdict = said(HookEvent::PostToolUse, snake, after(), r#"{"decision":"block","reason":"format it"}"#).await;
     assert_eq!(verdict.context, ["format it"]);
 }
@@ -123,12 +124,14 @@ async fn a_no_is_heard_wherever_it_stands_in_what_a_guard_wrote() {
             let spec = HookSpec { dialect, ..command(HookEvent::PreToolUse, "cat said") };
             let verdict = tell(&runner(guardian(), folder.path()), vec![spec], &call("shell", "{}")).await;
             let shown: String = String::from_utf8_lossy(&text).chars().take(80).collect();
-            assert!(verdict.denied().is_some(), "{dialect:?}: {shown}");
+            assert!(verdict.denial_reason().is_some(), "{dialect:?}: {shown}");
         }
     }
     let flood = HookSpec { ..command(HookEvent::PreToolUse, "head -c 2000000 /dev/zero") };
     let folder = tempfile::tempdir().unwrap();
-    assert!(tell(&runner(guardian(), folder.path()), vec![flood], &call("shell", "{}")).await.denied().is_some());
+    assert!(
+        tell(&runner(guardian(), folder.path()), vec![flood], &call("shell", "{}")).await.denial_reason().is_some()
+    );
 }
 
 #[tokio::test]
@@ -164,8 +167,8 @@ async fn a_guard_whose_program_was_changed_is_not_run_and_means_no() {
     assert_eq!(told().await.ruling, Ruling::Nothing);
     std::fs::write(&guard, "touch ran").unwrap();
     let verdict = told().await;
-    assert!(verdict.denied().is_some_and(|reason| reason.contains("bosun trust")), "{verdict:?}");
+    assert!(verdict.denial_reason().is_some_and(|reason| reason.contains("bosun trust")), "{verdict:?}");
     std::fs::remove_file(&guard).unwrap();
-    assert!(told().await.denied().is_some());
+    assert!(told().await.denial_reason().is_some());
     assert!(!folder.path().join("ran").exists());
 }

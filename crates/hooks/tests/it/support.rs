@@ -4,22 +4,29 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hooks::{About, Agent, Hooks, Occasion, Runner, ToolUse, Verdict, Ways};
+use hooks::{HookAgent, HookContext, HookEventData, HookRunner, HookRunnerConfig, HookSet, HookVerdict, ToolUse};
 use host::Guardian;
 use protocol::{
-    Activation, At, Attempt, CallId, HookAction, HookDialect, HookEvent, HookFailure, HookSpec, PermissionMode,
-    SessionId, TaskId,
+    Activation, Attempt, CallId, HookAction, HookDialect, HookEvent, HookFailure, HookSpec, PermissionMode, SessionId,
+    TaskId, Timestamp,
 };
 
 pub(crate) fn guardian() -> Guardian {
     Guardian::new(PathBuf::from(env!("CARGO_BIN_EXE_bosun-hooks-guardian")))
 }
 
-pub(crate) fn runner(guardian: Guardian, folder: &Path) -> Runner {
+pub(crate) fn runner(guardian: Guardian, folder: &Path) -> HookRunner {
     let env = [("PATH", "/usr/bin:/bin"), ("TOKEN", "t0p"), ("PRIVATE", "pr1")];
     let env = env.map(|(name, value)| (name.into(), value.into())).to_vec();
     let (cwd, top) = (folder.to_owned(), folder.to_owned());
-    Runner::new(Ways { guardian, env: Arc::new(env), cwd, top, route: net::Route::default(), driver: None })
+    HookRunner::new(HookRunnerConfig {
+        guardian,
+        env: Arc::new(env),
+        cwd,
+        project_root: top,
+        route: net::NetworkRoute::default(),
+        client_hooks: None,
+    })
 }
 
 pub(crate) fn command(event: HookEvent, command: &str) -> HookSpec {
@@ -40,16 +47,16 @@ pub(crate) fn hook(event: HookEvent, action: HookAction) -> HookSpec {
     }
 }
 
-pub(crate) fn about() -> About {
-    About {
+pub(crate) fn about() -> HookContext {
+    HookContext {
         session: SessionId::new("00000000000000000000000000000001".parse().unwrap()),
         cwd: "/nowhere/of/any/machine".into(),
         transcript: "/transcript.jsonl".into(),
         mode: PermissionMode::Default,
-        at: At(1_800_000_000_000),
+        at: Timestamp(1_800_000_000_000),
         agent: TaskId::new("00000000000000000000000000000002".parse().unwrap()),
         parent: Some(TaskId::new("00000000000000000000000000000003".parse().unwrap())),
-        kind: "explore".into(),
+        definition: "explore".into(),
         name: "finder".into(),
         description: "finds".into(),
         path: "/root/finder".into(),
@@ -60,17 +67,17 @@ pub(crate) fn about() -> About {
     }
 }
 
-pub(crate) fn call(tool: &str, input: &str) -> Occasion {
-    Occasion::PreTool(ToolUse { id: CallId("c1".into()), tool: tool.into(), input: input.into() })
+pub(crate) fn call(tool: &str, input: &str) -> HookEventData {
+    HookEventData::PreTool(ToolUse { id: CallId("c1".into()), tool: tool.into(), input: input.into() })
 }
 
-pub(crate) async fn tell(runner: &Runner, specs: Vec<HookSpec>, occasion: &Occasion) -> Verdict {
-    let hooks = Hooks::new(specs);
+pub(crate) async fn tell(runner: &HookRunner, specs: Vec<HookSpec>, occasion: &HookEventData) -> HookVerdict {
+    let hooks = HookSet::new(specs);
     let event = occasion.event(false);
-    runner.tell(&hooks.on(event, occasion, &named("explore")), occasion, &about()).await
+    runner.run_hooks(&hooks.matching(event, occasion, &named("explore")), occasion, &about()).await
 }
 
 /// An agent of this definition.
-pub(crate) fn named(kind: &str) -> Agent<'_> {
-    Agent { kind, name: "one" }
+pub(crate) fn named(kind: &str) -> HookAgent<'_> {
+    HookAgent { definition: kind, name: "one" }
 }

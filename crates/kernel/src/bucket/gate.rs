@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use protocol::At;
+use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Holder;
+use super::PermitHolder;
 
 /// A closing without a stated end lasts at most this long at first, and twice as long each time.
 const FIRST: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 const SHORTEST: Duration = Duration::from_millis(250);
 
 /// Nobody's word closes a bucket for longer than this; then it is tried.
-const FARTHEST: Duration = Duration::from_secs(31 * 24 * 3600);
+const MAX_CLOSED: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// A probe that takes longer than this no longer keeps others from probing.
 const PROBE: Duration = Duration::from_secs(60);
@@ -25,27 +25,27 @@ const PROBE: Duration = Duration::from_secs(60);
 /// Whether requests are let through.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Gate {
+pub(super) enum BucketGate {
     #[default]
     Open,
-    Closed(Closed),
+    Closed(ClosedGate),
 }
 
 /// A closed gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Closed {
-    pub(super) why: Why,
-    pub(super) at: At,
-    pub(super) until: At,
+pub(super) struct ClosedGate {
+    pub(super) why: CloseReason,
+    pub(super) at: Timestamp,
+    pub(super) until: Timestamp,
     /// Probes that failed.
     failed: u32,
-    pub(super) probe: Option<Probe>,
+    pub(super) probe: Option<GateProbe>,
 }
 
 /// Why it is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Why {
+pub(super) enum CloseReason {
     /// The provider asked to slow down.
     Throttled,
     /// A quota is used up.
@@ -56,17 +56,17 @@ pub(super) enum Why {
 
 /// The one request that tests whether it is open again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Probe {
-    pub(super) holder: Holder,
-    since_at: At,
+pub(super) struct GateProbe {
+    pub(super) holder: PermitHolder,
+    since_at: Timestamp,
 }
 
-impl Gate {
+impl BucketGate {
     pub(super) fn set_back(&mut self, by: Duration) {
-        let Gate::Closed(closed) = self else { return };
-        let back = |at: At| At(at.0.saturating_sub(u64::try_from(by.as_millis()).unwrap_or(u64::MAX)));
+        let BucketGate::Closed(closed) = self else { return };
+        let back = |at: Timestamp| Timestamp(at.0.saturating_sub(u64::try_from(by.as_millis()).unwrap_or(u64::MAX)));
         closed.at = back(closed.at);
-        if closed.why != Why::Quota {
+        if closed.why != CloseReason::Quota {
             closed.until = back(closed.until);
         }
         if let Some(probe) = &mut closed.probe {
@@ -75,35 +75,35 @@ impl Gate {
     }
 }
 
-impl Closed {
-    pub(super) fn new(now: At, why: Why, until: At) -> Closed {
-        Closed { why, at: now, until: until.min(now.plus(FARTHEST)), failed: 0, probe: None }
+impl ClosedGate {
+    pub(super) fn new(now: Timestamp, why: CloseReason, until: Timestamp) -> ClosedGate {
+        ClosedGate { why, at: now, until: until.min(now.plus(MAX_CLOSED)), failed: 0, probe: None }
     }
 
     /// Whether somebody is testing it.
-    pub(super) fn is_probed(&self, now: At) -> bool {
+    pub(super) fn is_probed(&self, now: Timestamp) -> bool {
         self.probe.as_ref().is_some_and(|probe| now.since(probe.since_at) < PROBE)
     }
 
-    pub(super) fn probe(&mut self, now: At, holder: &Holder) {
-        self.probe = Some(Probe { holder: holder.clone(), since_at: now });
+    pub(super) fn probe(&mut self, now: Timestamp, holder: &PermitHolder) {
+        self.probe = Some(GateProbe { holder: holder.clone(), since_at: now });
     }
 
     /// Closes for longer after a probe that failed.
-    pub(super) fn again(&mut self, now: At, why: Why, named: Option<At>, dice: f64) {
+    pub(super) fn extend_after_probe(&mut self, now: Timestamp, why: CloseReason, named: Option<Timestamp>, dice: f64) {
         self.failed = self.failed.saturating_add(1);
         let until = backoff(now, self.failed, dice).max(named.unwrap_or(now));
-        *self = Closed { failed: self.failed, at: self.at, ..Closed::new(now, why, until) };
+        *self = ClosedGate { failed: self.failed, at: self.at, ..ClosedGate::new(now, why, until) };
     }
 
     /// Takes a later word for it.
-    pub(super) fn lengthen(&mut self, now: At, until: At) {
-        self.until = self.until.max(until.min(now.plus(FARTHEST)));
+    pub(super) fn lengthen(&mut self, now: Timestamp, until: Timestamp) {
+        self.until = self.until.max(until.min(now.plus(MAX_CLOSED)));
     }
 }
 
 /// When to try again after a throttle.
-pub(super) fn reopening(now: At, named: Option<At>, dice: f64) -> At {
+pub(super) fn reopening(now: Timestamp, named: Option<Timestamp>, dice: f64) -> Timestamp {
     match named {
         // A little later than named, and not all at the same moment.
         Some(named) => named.max(now.plus(SHORTEST)).plus(Duration::from_millis(20).mul_f64(dice)),
@@ -112,7 +112,7 @@ pub(super) fn reopening(now: At, named: Option<At>, dice: f64) -> At {
 }
 
 /// Exponential, and spread over half of its length.
-pub(super) fn backoff(now: At, failed: u32, dice: f64) -> At {
+pub(super) fn backoff(now: Timestamp, failed: u32, dice: f64) -> Timestamp {
     let most = FIRST.saturating_mul(1 << failed.min(10)).min(LONGEST);
     now.plus(most.mul_f64(0.5 + dice.clamp(0.0, 1.0) / 2.0))
 }

@@ -7,14 +7,14 @@
 
 mod admit;
 mod gate;
-mod line;
 mod pace;
+mod queue;
 mod settle;
 mod state;
-mod tally;
+mod throttle_stats;
 mod window;
 
-pub use admit::Entrance;
-pub use line::Holder;
-pub use settle::News;
-pub use state::{Bucket, Permit};
+pub use admit::AdmitDecision;
+pub use queue::PermitHolder;
+pub use settle::RequestOutcome;
+pub use state::{RateBucket, RequestPermit};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::At;
+use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Rates are in starts per thousand seconds.
@@ -31,55 +31,55 @@ const SLACK_MICROS: u64 = 20_000;
 
 /// The rate at which requests start, and the search for the best one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Pace {
+pub(super) struct RequestPace {
     rate: u64,
     /// The rate at which it was last too fast, once that is known.
     ceiling: Option<u64>,
     /// The next start, in microseconds since the epoch.
     next_micros: u64,
-    last_at: At,
-    raised_at: At,
+    last_at: Timestamp,
+    raised_at: Timestamp,
     /// Starts since it was raised.
     starts: u32,
     /// When somebody last had to wait for it.
-    waited_at: At,
+    waited_at: Timestamp,
 }
 
 /// How a rate is raised.
-struct Climb {
+struct RateIncrease {
     percent: u64,
     /// After how many starts.
     starts: u32,
 }
 
-impl Pace {
+impl RequestPace {
     /// The pace after the first throttle, from the rate that passed.
-    pub(super) fn first(now: At, passed: u64) -> Pace {
-        Pace::at(now, (passed / 10 * 9).max(FIRST), None)
+    pub(super) fn first(now: Timestamp, passed: u64) -> RequestPace {
+        RequestPace::at(now, (passed / 10 * 9).max(FIRST), None)
     }
 
     /// The pace after a throttle in spite of this one. What passed is counted over a second at least, so after a short
     /// while it says too little: half is the most that one throttle takes.
-    pub(super) fn slower(&self, now: At, passed: u64) -> Pace {
+    pub(super) fn slower(&self, now: Timestamp, passed: u64) -> RequestPace {
         let before = self.rate.clamp(LEAST, MOST);
         let rate = (passed / 100 * 85).clamp(before / 2, before / 100 * 85);
         let ceiling = passed.clamp(rate, before);
-        Pace::at(now, rate, Some(ceiling))
+        RequestPace::at(now, rate, Some(ceiling))
     }
 
-    fn at(now: At, rate: u64, ceiling: Option<u64>) -> Pace {
+    fn at(now: Timestamp, rate: u64, ceiling: Option<u64>) -> RequestPace {
         let rate = rate.clamp(LEAST, MOST);
         let next_micros = micros(now).saturating_add(gap(rate));
-        Pace { rate, ceiling, next_micros, last_at: now, raised_at: now, starts: 0, waited_at: now }
+        RequestPace { rate, ceiling, next_micros, last_at: now, raised_at: now, starts: 0, waited_at: now }
     }
 
     /// When the next request may start, in whole milliseconds.
-    pub(super) fn next_at(&self) -> At {
-        At(self.next_micros.div_ceil(1000)).max(self.last_at.plus(Duration::from_millis(1)))
+    pub(super) fn next_at(&self) -> Timestamp {
+        Timestamp(self.next_micros.div_ceil(1000)).max(self.last_at.plus(Duration::from_millis(1)))
     }
 
     /// How many starts are due by now.
-    pub(super) fn due(&self, now: At) -> usize {
+    pub(super) fn due(&self, now: Timestamp) -> usize {
         let late = micros(now).saturating_sub(self.next_micros).min(SLACK_MICROS);
         usize::try_from(1 + late / gap(self.rate)).unwrap_or(usize::MAX)
     }
@@ -90,17 +90,17 @@ impl Pace {
     }
 
     /// Notes that somebody had to wait for it.
-    pub(super) fn delay(&mut self, now: At) {
+    pub(super) fn delay(&mut self, now: Timestamp) {
         self.waited_at = now;
     }
 
     /// Whether it makes no difference any more.
-    pub(super) fn is_idle(&self, now: At) -> bool {
+    pub(super) fn is_idle(&self, now: Timestamp) -> bool {
         self.rate >= MOST || now.since(self.waited_at) > UNUSED
     }
 
     /// Starts a request.
-    pub(super) fn start(&mut self, now: At) {
+    pub(super) fn start(&mut self, now: Timestamp) {
         let due = self.next_micros.max(micros(now).saturating_sub(SLACK_MICROS));
         self.next_micros = due.saturating_add(gap(self.rate));
         self.last_at = now;
@@ -120,21 +120,21 @@ impl Pace {
     }
 
     /// Fast while nothing says where the limit is, slowly near a rate that was too fast, and faster again beyond.
-    fn climb(&self) -> Climb {
+    fn climb(&self) -> RateIncrease {
         match self.ceiling {
-            None => Climb { percent: 50, starts: STARTS },
-            Some(ceiling) if self.rate < ceiling / 100 * 95 => Climb { percent: 10, starts: STARTS },
-            Some(ceiling) if self.rate < ceiling / 100 * 125 => Climb { percent: 1, starts: CAREFUL_STARTS },
-            Some(_) => Climb { percent: 10, starts: STARTS },
+            None => RateIncrease { percent: 50, starts: STARTS },
+            Some(ceiling) if self.rate < ceiling / 100 * 95 => RateIncrease { percent: 10, starts: STARTS },
+            Some(ceiling) if self.rate < ceiling / 100 * 125 => RateIncrease { percent: 1, starts: CAREFUL_STARTS },
+            Some(_) => RateIncrease { percent: 10, starts: STARTS },
         }
     }
 
-    pub(super) fn set_back(&mut self, now: At) {
-        *self = Pace::at(now, self.rate, self.ceiling);
+    pub(super) fn set_back(&mut self, now: Timestamp) {
+        *self = RequestPace::at(now, self.rate, self.ceiling);
     }
 }
 
-fn micros(at: At) -> u64 {
+fn micros(at: Timestamp) -> u64 {
     at.0.saturating_mul(1000)
 }
 

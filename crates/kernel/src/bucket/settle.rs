@@ -2,25 +2,25 @@
 
 use std::time::Duration;
 
-use protocol::At;
+use protocol::Timestamp;
 
-use super::gate::{Closed, Gate, Why, backoff, reopening};
-use super::pace::Pace;
-use super::tally::Tally;
-use super::{Bucket, Holder, Permit};
+use super::gate::{BucketGate, CloseReason, ClosedGate, backoff, reopening};
+use super::pace::RequestPace;
+use super::throttle_stats::ThrottleStats;
+use super::{PermitHolder, RateBucket, RequestPermit};
 
 /// Faults in a row after which nobody else tries.
 const FAULTS: u32 = 3;
 
 /// What a request has to say of its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
+pub enum RequestOutcome {
     /// It was answered.
     Answered,
     /// The provider asked to slow down, and may have named a time.
     Throttled(Option<Duration>),
     /// A quota is used up until then.
-    Quota(At),
+    Quota(Timestamp),
     /// Nothing came, or nothing that made sense.
     Down,
     /// The provider is there and wants nothing of this one request.
@@ -29,36 +29,43 @@ pub enum News {
     Nothing,
 }
 
-impl Bucket {
+impl RateBucket {
     /// Notes that a request is being answered: a provider that was closed is open.
-    pub fn begun(&mut self, now: At, permit: Permit) {
-        self.look(now);
+    pub fn note_answering(&mut self, now: Timestamp, permit: RequestPermit) {
+        self.refresh(now);
         if self.is_probe(permit) {
             self.open(now);
         }
     }
 
     /// Takes a request back, with its news. `dice` is between 0 and 1, and spreads those who wait.
-    pub fn settle(&mut self, now: At, holder: &Holder, permit: Permit, news: News, dice: f64) {
-        self.look(now);
-        self.line.release(holder);
+    pub fn settle(
+        &mut self,
+        now: Timestamp,
+        holder: &PermitHolder,
+        permit: RequestPermit,
+        news: RequestOutcome,
+        dice: f64,
+    ) {
+        self.refresh(now);
+        self.queue.release(holder);
         self.freed_at = now;
         match news {
-            News::Answered => {
+            RequestOutcome::Answered => {
                 self.faults = 0;
-                self.begun(now, permit);
+                self.note_answering(now, permit);
                 if permit.era == self.era {
                     self.window.answered();
                 }
             }
-            News::Throttled(after) => {
+            RequestOutcome::Throttled(after) => {
                 let named = after.filter(|after| !after.is_zero()).map(|after| now.plus(after));
                 self.throttled(now, permit, named, dice);
             }
-            News::Quota(until) => self.close(now, permit, Why::Quota, Some(until), dice),
-            News::Down => self.down(now, permit, dice),
-            News::Refused | News::Nothing => {
-                if news == News::Refused {
+            RequestOutcome::Quota(until) => self.close(now, permit, CloseReason::Quota, Some(until), dice),
+            RequestOutcome::Down => self.down(now, permit, dice),
+            RequestOutcome::Refused | RequestOutcome::Nothing => {
+                if news == RequestOutcome::Refused {
                     self.faults = 0;
                 }
                 self.free_probe(permit);
@@ -66,72 +73,72 @@ impl Bucket {
         }
     }
 
-    fn throttled(&mut self, now: At, permit: Permit, named: Option<At>, dice: f64) {
-        if permit.era == self.tally.era {
-            self.tally.throttled();
+    fn throttled(&mut self, now: Timestamp, permit: RequestPermit, named: Option<Timestamp>, dice: f64) {
+        if permit.era == self.throttle_stats.era {
+            self.throttle_stats.throttled();
         }
-        self.close(now, permit, Why::Throttled, named, dice);
+        self.close(now, permit, CloseReason::Throttled, named, dice);
     }
 
-    fn down(&mut self, now: At, permit: Permit, dice: f64) {
+    fn down(&mut self, now: Timestamp, permit: RequestPermit, dice: f64) {
         if permit.era == self.era {
             self.faults = self.faults.saturating_add(1);
         }
         if self.faults >= FAULTS || self.is_probe(permit) {
-            self.close(now, permit, Why::Down, None, dice);
+            self.close(now, permit, CloseReason::Down, None, dice);
         }
     }
 
     /// Closes the gate on the word of a request of this era. Those that were under way when it closed say nothing new:
     /// they lengthen it to the time that they were told themselves, and a quota is a quota whoever meets it.
-    fn close(&mut self, now: At, permit: Permit, why: Why, named: Option<At>, dice: f64) {
+    fn close(&mut self, now: Timestamp, permit: RequestPermit, why: CloseReason, named: Option<Timestamp>, dice: f64) {
         let probe = self.is_probe(permit);
         match &mut self.gate {
-            Gate::Closed(closed) if probe => closed.again(now, why, named, dice),
-            Gate::Closed(closed) => {
-                if why == Why::Quota {
+            BucketGate::Closed(closed) if probe => closed.extend_after_probe(now, why, named, dice),
+            BucketGate::Closed(closed) => {
+                if why == CloseReason::Quota {
                     closed.why = why;
                 }
                 if let Some(named) = named {
                     closed.lengthen(now, named);
                 }
             }
-            Gate::Open if permit.era != self.era && why != Why::Quota => {}
-            Gate::Open => {
+            BucketGate::Open if permit.era != self.era && why != CloseReason::Quota => {}
+            BucketGate::Open => {
                 let until = match why {
-                    Why::Throttled => reopening(now, named, dice),
-                    Why::Quota => named.unwrap_or(now),
-                    Why::Down => backoff(now, 0, dice),
+                    CloseReason::Throttled => reopening(now, named, dice),
+                    CloseReason::Quota => named.unwrap_or(now),
+                    CloseReason::Down => backoff(now, 0, dice),
                 };
-                self.gate = Gate::Closed(Closed::new(now, why, until));
+                self.gate = BucketGate::Closed(ClosedGate::new(now, why, until));
                 self.era = self.era.wrapping_add(1);
             }
         }
     }
 
-    fn free_probe(&mut self, permit: Permit) {
+    fn free_probe(&mut self, permit: RequestPermit) {
         let probe = self.is_probe(permit);
-        if let (Gate::Closed(closed), true) = (&mut self.gate, probe) {
+        if let (BucketGate::Closed(closed), true) = (&mut self.gate, probe) {
             closed.probe = None;
         }
     }
 
     /// Opens the gate, more carefully than before.
-    fn open(&mut self, now: At) {
-        let Gate::Closed(closed) = std::mem::take(&mut self.gate) else { return };
+    fn open(&mut self, now: Timestamp) {
+        let BucketGate::Closed(closed) = std::mem::take(&mut self.gate) else { return };
         match closed.why {
-            Why::Throttled => {
-                let passed = self.tally.rate(closed.at);
+            CloseReason::Throttled => {
+                let passed = self.throttle_stats.rate(closed.at);
                 self.pace = Some(match &self.pace {
-                    None => Pace::first(now, passed),
+                    None => RequestPace::first(now, passed),
                     Some(pace) => pace.slower(now, passed),
                 });
                 self.window.throttled();
             }
-            Why::Quota | Why::Down => self.window.halve(),
+            CloseReason::Quota | CloseReason::Down => self.window.halve(),
         }
         self.faults = 0;
-        self.tally = Tally::begin(self.era, now);
-        self.tally.started(now);
+        self.throttle_stats = ThrottleStats::begin(self.era, now);
+        self.throttle_stats.started(now);
     }
 }

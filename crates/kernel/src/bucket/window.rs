@@ -8,30 +8,30 @@ const MOST: u32 = 1024;
 
 /// A bound on the requests under way, which grows while it is too small and nothing is throttled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Window {
+pub(super) struct RequestWindow {
     size: u32,
     /// Answers since it last grew.
     answered: u32,
     /// Whether somebody had to wait for it since it last changed. One that nobody needs does not grow.
     full: bool,
-    growth: Growth,
+    growth: WindowGrowth,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Growth {
+enum WindowGrowth {
     /// Nothing was ever throttled.
     Double,
     /// The limit is somewhere near.
     Add,
 }
 
-impl Default for Window {
-    fn default() -> Window {
-        Window { size: FIRST, answered: 0, full: false, growth: Growth::Double }
+impl Default for RequestWindow {
+    fn default() -> RequestWindow {
+        RequestWindow { size: FIRST, answered: 0, full: false, growth: WindowGrowth::Double }
     }
 }
 
-impl Window {
+impl RequestWindow {
     pub(super) fn size(&self) -> u32 {
         self.size.clamp(LEAST, MOST)
     }
@@ -39,8 +39,8 @@ impl Window {
     /// The same where the server says how many it takes: that is believed until it asks to slow down.
     pub(super) fn size_within(&self, most: u32) -> u32 {
         match self.growth {
-            Growth::Double => most.max(1),
-            Growth::Add => most.max(1).min(self.size()),
+            WindowGrowth::Double => most.max(1),
+            WindowGrowth::Add => most.max(1).min(self.size()),
         }
     }
 
@@ -57,22 +57,22 @@ impl Window {
             return;
         }
         let more = match self.growth {
-            Growth::Double => size,
-            Growth::Add => 1 + size / 8,
+            WindowGrowth::Double => size,
+            WindowGrowth::Add => 1 + size / 8,
         };
-        *self = Window { size: (size + more).min(MOST), answered: 0, full: false, growth: self.growth };
+        *self = RequestWindow { size: (size + more).min(MOST), answered: 0, full: false, growth: self.growth };
     }
 
     /// Halves, unless it was no bound: then the pace was the trouble.
     pub(super) fn throttled(&mut self) {
-        if self.full || self.growth == Growth::Double {
+        if self.full || self.growth == WindowGrowth::Double {
             self.halve();
         }
     }
 
     pub(super) fn halve(&mut self) {
         let size = (self.size() / 2).max(LEAST);
-        *self = Window { size, answered: 0, full: false, growth: Growth::Add };
+        *self = RequestWindow { size, answered: 0, full: false, growth: WindowGrowth::Add };
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn what_a_server_says_it_takes_is_believed_until_it_asks_to_slow_down() {
-        let mut window = Window::default();
+        let mut window = RequestWindow::default();
         assert_eq!([0, 1, 4_000].map(|most| window.size_within(most)), [1, 1, 4_000]);
         window.throttled();
         assert_eq!([0, 1, 4_000].map(|most| window.size_within(most)), [1, 1, FIRST / 2]);

@@ -1,63 +1,63 @@
 //! What only a person decides: tool calls that wait for permission or for an answer.
 
-use protocol::{Ask, AskId, DecidedBy, Decision, Event, Origin, Run, Subject, TaskId, Turn};
+use protocol::{Ask, AskDecision, AskId, AskSubject, DecidedBy, Event, Principal, RunId, TaskId, Turn};
 
-use super::Draft;
+use super::DecisionDraft;
 use super::spawn::expect_call;
-use crate::{CallPhase, Effect, Refusal};
+use crate::{CallPhase, InputRefusal, KernelEffect};
 
-impl Draft<'_> {
+impl DecisionDraft<'_> {
     /// A call that asks for permission has not begun; one that asks a question has.
-    pub(super) fn ask(&mut self, run: Run, turn: Turn, ask: Ask) -> Result<(), Refusal> {
-        let phase = if ask.subject.is_begun() { CallPhase::Started } else { CallPhase::Pending };
+    pub(super) fn ask(&mut self, run: RunId, turn: Turn, ask: Ask) -> Result<(), InputRefusal> {
+        let phase = if ask.subject.has_call_started() { CallPhase::Started } else { CallPhase::Pending };
         expect_call(self.current(run)?, turn, &ask.call, &phase)?;
-        if let Subject::Plan { .. } = ask.subject {
+        if let AskSubject::Plan { .. } = ask.subject {
             self.expect_planning(run.task)?;
         }
         if self.state.asks.contains_key(&ask.id) {
-            return Err(Refusal::Call(ask.call));
+            return Err(InputRefusal::Call(ask.call));
         }
-        self.record(run.task, Event::Asked(ask))?;
+        self.record(run.task, Event::AskOpened(ask))?;
         self.expire_asks(run.task)
     }
 
     /// Decides on an ask that is open, whether or not its task runs just now.
-    pub(super) fn decide(&mut self, id: AskId, decision: Decision, by: DecidedBy) -> Result<(), Refusal> {
-        let Some(ask) = self.open_ask(&id) else { return Err(Refusal::NoAsk(id)) };
+    pub(super) fn decide(&mut self, id: AskId, decision: AskDecision, by: DecidedBy) -> Result<(), InputRefusal> {
+        let Some(ask) = self.open_ask(&id) else { return Err(InputRefusal::NoAsk(id)) };
         let (task, call) = (ask.0, ask.1.call.clone());
         if !decision.fits(&ask.1.subject) {
-            return Err(Refusal::Unfit(id));
+            return Err(InputRefusal::DecisionMismatch(id));
         }
         let proceeds = match &decision {
-            Decision::Proceed { action } => action.mode(),
-            Decision::Allow { .. } | Decision::Deny { .. } | Decision::Reply { .. } => None,
+            AskDecision::Proceed { action } => action.mode(),
+            AskDecision::Allow { .. } | AskDecision::Deny { .. } | AskDecision::Reply { .. } => None,
         };
         self.record(task, Event::AskDecided { ask: id, call: call.clone(), decision, by })?;
         if let Some(mode) = proceeds {
             let by = match by {
-                DecidedBy::User => Origin::User,
-                DecidedBy::Deadline => Origin::Runtime,
+                DecidedBy::User => Principal::User,
+                DecidedBy::Deadline => Principal::Runtime,
             };
             self.set_mode(mode, by)?;
         }
         let task = self.task(task)?;
         if task.is_running() {
-            let run = task.run();
-            self.effects.push(Effect::AskOver { run, call });
+            let run = task.run_id();
+            self.effects.push(KernelEffect::AskOver { run, call });
         }
         Ok(())
     }
 
     /// Decides what nobody decided in time: what asked for leave is denied. What an owner left open waits for the next one, which first hears what was
     /// decided meanwhile.
-    pub(super) fn expire_asks(&mut self, id: TaskId) -> Result<(), Refusal> {
+    pub(super) fn expire_asks(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         if !task.is_running() {
             return Ok(());
         }
         let expired = |ask: &&Ask| ask.until_at.is_some_and(|until| until <= self.now);
-        let of_ask = |ask: &Ask| (ask.id.clone(), ask.subject.by_default());
-        let asks: Vec<(AskId, Decision)> = task.work.asks().filter(expired).map(of_ask).collect();
+        let of_ask = |ask: &Ask| (ask.id.clone(), ask.subject.default_decision());
+        let asks: Vec<(AskId, AskDecision)> = task.work.asks().filter(expired).map(of_ask).collect();
         for (ask, decision) in asks {
             self.decide(ask, decision, DecidedBy::Deadline)?;
         }

@@ -1,55 +1,56 @@
 //! Tasks are stopped, and activations end.
 
 use protocol::{
-    Activation, Answer, Body, Cancel, CancelBy, Delivery, Event, Kind, Mode, ModelFault, Origin, Outcome, Rest, TaskId,
+    Activation, CancelBy, CancelMode, CompletionPolicy, Event, MailBody, MailDelivery, ModelFault, Principal, TaskId,
+    TaskMode, TaskOutcome, TaskType, ToolResult,
 };
 
-use super::Draft;
-use crate::state::Admission;
-use crate::{CallPhase, Effect, Phase, Purpose, Refusal, Task, Work, words};
+use super::DecisionDraft;
+use crate::state::SessionAdmission;
+use crate::{ActivationWork, CallPhase, InputRefusal, KernelEffect, KernelTask, QueuePurpose, TaskPhase, call_answers};
 
 /// What becomes of a task when its activation is over.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum After {
+pub(super) enum AfterActivation {
     /// It rests if it can.
     Rest,
     /// It is finished, unless it is the root.
     Finish,
 }
 
-impl Draft<'_> {
-    pub(super) fn stop(&mut self, by: CancelBy) -> Result<(), Refusal> {
-        let root = self.state.root.ok_or(Refusal::Closed)?;
-        if self.state.admission == Admission::Open {
+impl DecisionDraft<'_> {
+    pub(super) fn stop(&mut self, by: CancelBy) -> Result<(), InputRefusal> {
+        let root = self.state.root.ok_or(InputRefusal::Closed)?;
+        if self.state.admission == SessionAdmission::Open {
             self.record(root, Event::AdmissionClosed)?;
         }
-        self.cancel(root, by, Cancel::Abort)
+        self.cancel(root, by, CancelMode::Abort)
     }
 
     /// Stops a task's activation and the children it waits for.
-    pub(super) fn interrupt(&mut self, id: TaskId) -> Result<(), Refusal> {
+    pub(super) fn interrupt(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         self.task(id)?;
-        self.abort_flight(id, CancelBy::User)?;
+        self.abort_objective(id, CancelBy::User)?;
         let task = self.task(id)?;
         if !under_way(&task.phase) {
             return Ok(());
         }
         // One that was asked to stop for good does not rest.
-        let after = match (task.rest, task.cancel) {
-            (Rest::Idle, None) => After::Rest,
-            (Rest::Idle | Rest::Finish, _) => After::Finish,
+        let after = match (task.on_complete, task.cancel) {
+            (CompletionPolicy::Idle, None) => AfterActivation::Rest,
+            (CompletionPolicy::Idle | CompletionPolicy::Finish, _) => AfterActivation::Finish,
         };
         self.halt(id, CancelBy::User, after)
     }
 
     /// Stops a task and everything below it. Nothing below can start any more from the first record on.
-    pub(super) fn cancel(&mut self, id: TaskId, by: CancelBy, how: Cancel) -> Result<(), Refusal> {
+    pub(super) fn cancel(&mut self, id: TaskId, by: CancelBy, how: CancelMode) -> Result<(), InputRefusal> {
         self.task(id)?;
-        self.abort_flight(id, by)?;
+        self.abort_objective(id, by)?;
         let tree: Vec<TaskId> = self.state.subtree(id).into_iter().filter(|id| self.can_stop(*id)).collect();
         for id in &tree {
             if self.task(*id)?.cancel.is_none_or(|(_, asked)| asked < how) {
-                let until_at = (how == Cancel::WrapUp).then(|| self.now.plus(self.limits.grace));
+                let until_at = (how == CancelMode::WrapUp).then(|| self.now.plus(self.limits.grace));
                 self.record(*id, Event::CancelRequested { by, how, until_at })?;
             }
         }
@@ -59,22 +60,22 @@ impl Draft<'_> {
                 continue;
             }
             // Only an agent has a last turn to take, and only while it runs.
-            if how == Cancel::WrapUp && task.is_running() && task.kind != Kind::Shell {
-                let run = task.run();
-                self.effects.push(Effect::Stop { run, how });
+            if how == CancelMode::WrapUp && task.is_running() && task.kind != TaskType::Shell {
+                let run = task.run_id();
+                self.effects.push(KernelEffect::Stop { run, how });
             } else {
-                self.halt(id, by, After::Finish)?;
+                self.halt(id, by, AfterActivation::Finish)?;
             }
         }
         Ok(())
     }
 
     /// Stops at once what has had the time for its last turn.
-    pub(super) fn expire_grace(&mut self, id: TaskId) -> Result<(), Refusal> {
+    pub(super) fn expire_grace(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         let over = task.phase.is_busy() && task.cancel_until.is_some_and(|until| until <= self.now);
         match task.cancel {
-            Some((by, _)) if over => self.cancel(id, by, Cancel::Abort),
+            Some((by, _)) if over => self.cancel(id, by, CancelMode::Abort),
             Some(_) | None => Ok(()),
         }
     }
@@ -82,40 +83,46 @@ impl Draft<'_> {
     /// Whether there is anything to stop: the root at rest has nothing.
     fn can_stop(&self, id: TaskId) -> bool {
         self.state.tasks.get(&id).is_some_and(|task| match task.kind {
-            Kind::Main => !task.phase.is_at_rest(),
-            Kind::Agent | Kind::Shell => !task.is_finished(),
+            TaskType::Main => !task.phase.is_at_rest(),
+            TaskType::Agent | TaskType::Shell => !task.is_finished(),
         })
     }
 
     /// Ends a task now, whatever it is doing. Reports that come later are stale.
-    pub(super) fn halt(&mut self, id: TaskId, by: CancelBy, after: After) -> Result<(), Refusal> {
+    pub(super) fn halt(&mut self, id: TaskId, by: CancelBy, after: AfterActivation) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
-        let (run, running) = (task.run(), task.is_running());
-        self.close(id, Outcome::Cancelled { by }, String::new(), after)?;
+        let (run, running) = (task.run_id(), task.is_running());
+        self.close(id, TaskOutcome::Cancelled { by }, String::new(), after)?;
         if running {
-            self.effects.push(Effect::Stop { run, how: Cancel::Abort });
+            self.effects.push(KernelEffect::Stop { run, how: CancelMode::Abort });
         }
         Ok(())
     }
 
     /// Ends the activation under way, if any, and then the task, if it is to end; tells who should know.
-    pub(super) fn close(&mut self, id: TaskId, outcome: Outcome, text: String, after: After) -> Result<(), Refusal> {
+    pub(super) fn close(
+        &mut self,
+        id: TaskId,
+        outcome: TaskOutcome,
+        text: String,
+        after: AfterActivation,
+    ) -> Result<(), InputRefusal> {
         self.drop_work(id)?;
         let task = self.task(id)?;
         let (activation, kind, due) = (task.activation, task.kind, due(task));
         if under_way(&task.phase) {
             self.record(id, Event::ActivationEnded { activation, outcome: outcome.clone(), text })?;
-            if kind == Kind::Main {
+            if kind == TaskType::Main {
                 self.root_ended(id, &outcome)?;
             }
-        } else if kind == Kind::Main {
+        } else if kind == TaskType::Main {
             return Ok(());
         }
         self.release_todo(id, &outcome)?;
-        let stopped = matches!(outcome, Outcome::Cancelled { .. });
+        let stopped = matches!(outcome, TaskOutcome::Cancelled { .. });
         match (kind, after) {
-            (Kind::Main, _) | (_, After::Rest) => {}
-            (Kind::Agent | Kind::Shell, After::Finish) => {
+            (TaskType::Main, _) | (_, AfterActivation::Rest) => {}
+            (TaskType::Agent | TaskType::Shell, AfterActivation::Finish) => {
                 self.record(id, Event::TaskFinished { outcome })?;
                 self.expire_mail(id)?;
                 self.stop_children(id)?;
@@ -129,13 +136,13 @@ impl Draft<'_> {
     }
 
     /// Ends whatever turn is under way: its model call, its awaited children, its open calls.
-    pub(super) fn drop_work(&mut self, id: TaskId) -> Result<(), Refusal> {
+    pub(super) fn drop_work(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         self.fail_turn(id, ModelFault::Cancelled)?;
-        self.drop_calls(id, &words::cancelled())
+        self.drop_calls(id, &call_answers::cancelled())
     }
 
     /// Answers the calls that are open, and stops the children that they wait for.
-    pub(super) fn drop_calls(&mut self, id: TaskId, answer: &Answer) -> Result<(), Refusal> {
+    pub(super) fn drop_calls(&mut self, id: TaskId, answer: &ToolResult) -> Result<(), InputRefusal> {
         self.stop_awaited(id)?;
         let open: Vec<_> = self
             .task(id)?
@@ -147,49 +154,49 @@ impl Draft<'_> {
         for call in open {
             self.record(id, Event::CallAnswered { call, answer: answer.clone(), evidence: Vec::new() })?;
         }
-        debug_assert!(self.task(id).is_ok_and(|task| !matches!(task.work, Work::Acting(_))));
+        debug_assert!(self.task(id).is_ok_and(|task| !matches!(task.work, ActivationWork::Acting(_))));
         Ok(())
     }
 
     /// Stops the children of a task that has ended.
-    fn stop_children(&mut self, id: TaskId) -> Result<(), Refusal> {
+    fn stop_children(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         for child in self.task(id)?.children.clone() {
             if !self.task(child)?.is_finished() {
-                self.cancel(child, CancelBy::Parent, Cancel::Abort)?;
+                self.cancel(child, CancelBy::Parent, CancelMode::Abort)?;
             }
         }
         Ok(())
     }
 
     /// Stops the children that a task started to wait for, since it no longer does.
-    fn stop_awaited(&mut self, id: TaskId) -> Result<(), Refusal> {
+    fn stop_awaited(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let awaited: Vec<TaskId> = self.task(id)?.work.waits().flat_map(|(_, wait)| wait.on.iter().copied()).collect();
         for child in awaited {
             let task = self.task(child)?;
-            if task.parent == Some(id) && task.mode == Mode::Sync && !task.phase.is_at_rest() {
-                self.cancel(child, CancelBy::Parent, Cancel::Abort)?;
+            if task.parent == Some(id) && task.mode == TaskMode::Sync && !task.phase.is_at_rest() {
+                self.cancel(child, CancelBy::Parent, CancelMode::Abort)?;
             }
         }
         Ok(())
     }
 
     /// Puts the result of a background task's activation into its parent's inbox.
-    fn deliver(&mut self, id: TaskId, activation: Activation) -> Result<(), Refusal> {
+    fn deliver(&mut self, id: TaskId, activation: Activation) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         let (mode, cancelled) = (task.mode, task.cancel.is_some());
         let Some(parent) = task.parent else { return Ok(()) };
         let reader = self.task(parent)?;
         let both_stopped = cancelled && reader.stopped;
-        let gone = reader.is_finished() || matches!(reader.cancel, Some((_, Cancel::Abort)));
+        let gone = reader.is_finished() || matches!(reader.cancel, Some((_, CancelMode::Abort)));
         // An agent hears of its commands when it looks; what ends after it would only wake it for nothing.
         // Who does a todo, or merges one, answers to the graph: its end is told with that of the others.
         let of_fleet = task.todo.is_some() || task.merges.is_some();
-        let unheard = task.kind == Kind::Shell && reader.kind == Kind::Agent || of_fleet;
-        if mode == Mode::Sync || gone || unheard {
+        let unheard = task.kind == TaskType::Shell && reader.kind == TaskType::Agent || of_fleet;
+        if mode == TaskMode::Sync || gone || unheard {
             return Ok(());
         }
-        let body = Body::Result { task: id, activation };
-        self.admit_mail(parent, Origin::Task { id }, Delivery::Steer, body)?;
+        let body = MailBody::Result { task: id, activation };
+        self.admit_mail(parent, Principal::Task { id }, MailDelivery::Steer, body)?;
         // Whoever stopped a task and all below it does not want it to begin again because they end.
         if both_stopped { Ok(()) } else { self.wake_for_results(parent) }
     }
@@ -197,20 +204,24 @@ impl Draft<'_> {
 
 /// The activation whose result its parent has not been told: the one under way, or the one that will now never
 /// begin. A task at rest owes nothing.
-fn due(task: &Task) -> Option<Activation> {
+fn due(task: &KernelTask) -> Option<Activation> {
     match task.phase {
-        Phase::Running(_) | Phase::Parked(_) | Phase::Interrupted | Phase::Queued(Purpose::GoOn) => {
-            Some(task.activation)
-        }
-        Phase::Queued(Purpose::Begin) => Some(Activation(task.activation.0 + 1)),
-        Phase::Idle | Phase::Finished(_) => None,
+        TaskPhase::Running(_)
+        | TaskPhase::Parked(_)
+        | TaskPhase::Interrupted
+        | TaskPhase::Queued(QueuePurpose::Resume) => Some(task.activation),
+        TaskPhase::Queued(QueuePurpose::Begin) => Some(Activation(task.activation.0 + 1)),
+        TaskPhase::Idle | TaskPhase::Finished(_) => None,
     }
 }
 
 /// Whether an activation has begun and not ended.
-fn under_way(phase: &Phase) -> bool {
+fn under_way(phase: &TaskPhase) -> bool {
     match phase {
-        Phase::Running(_) | Phase::Parked(_) | Phase::Interrupted | Phase::Queued(Purpose::GoOn) => true,
-        Phase::Queued(Purpose::Begin) | Phase::Idle | Phase::Finished(_) => false,
+        TaskPhase::Running(_)
+        | TaskPhase::Parked(_)
+        | TaskPhase::Interrupted
+        | TaskPhase::Queued(QueuePurpose::Resume) => true,
+        TaskPhase::Queued(QueuePurpose::Begin) | TaskPhase::Idle | TaskPhase::Finished(_) => false,
     }
 }

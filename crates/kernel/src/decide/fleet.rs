@@ -1,28 +1,29 @@
 //! Todos are claimed, done, tried again or blocked. The runtime's looks count; the word of a worker does not.
 
 use protocol::{
-    Blocked, Cancel, CancelBy, Event, FleetEnd, FleetTerms, Origin, Outcome, TaskId, Todo, TodoId, TodoStatus,
+    BlockReason, CancelBy, CancelMode, Event, FleetConfig, FleetEnd, Principal, TaskId, TaskOutcome, Todo, TodoId,
+    TodoStatus,
 };
 
-use super::Draft;
-use crate::graph::Standing;
-use crate::state::Admission;
-use crate::{Refusal, TodoMove};
+use super::DecisionDraft;
+use crate::graph::TodoProgress;
+use crate::state::SessionAdmission;
+use crate::{InputRefusal, TodoMove};
 
-impl Draft<'_> {
+impl DecisionDraft<'_> {
     /// Rows of the table were changed by somebody. While a fleet works, how far a todo is, is the runtime's to say,
     /// but for the root and people, who plan.
     pub(super) fn todos(
         &mut self,
-        by: Origin,
+        by: Principal,
         changed: Vec<Todo>,
         gone: Vec<TodoId>,
         upto: u64,
-    ) -> Result<(), Refusal> {
-        let root = self.state.root.ok_or(Refusal::Closed)?;
+    ) -> Result<(), InputRefusal> {
+        let root = self.state.root.ok_or(InputRefusal::Closed)?;
         let plans = match by {
-            Origin::User | Origin::Runtime => true,
-            Origin::Task { id } => id == root,
+            Principal::User | Principal::Runtime => true,
+            Principal::Task { id } => id == root,
         };
         let changed: Vec<Todo> = changed.into_iter().map(|todo| self.corrected(todo, plans)).collect();
         let held: Vec<TaskId> = gone.iter().filter_map(|id| self.holder(id)).collect();
@@ -31,113 +32,113 @@ impl Draft<'_> {
         moved.extend(gone.iter().flat_map(|todo| self.state.graph.dependents(todo)).cloned());
         self.record(root, Event::TodosChanged { by, changed, gone, upto })?;
         for task in held {
-            self.cancel(task, CancelBy::Parent, Cancel::Abort)?;
+            self.cancel(task, CancelBy::Parent, CancelMode::Abort)?;
         }
         if relinked {
-            self.mark_circles(&moved)?;
+            self.mark_cycles(&moved)?;
         }
-        self.settle(moved)
+        self.propagate_blocks(moved)
     }
 
-    pub(super) fn begin_fleet(&mut self, terms: FleetTerms) -> Result<(), Refusal> {
-        let root = self.state.root.ok_or(Refusal::Closed)?;
+    pub(super) fn begin_fleet(&mut self, terms: FleetConfig) -> Result<(), InputRefusal> {
+        let root = self.state.root.ok_or(InputRefusal::Closed)?;
         if self.state.graph.fleet().is_some() {
-            return Err(Refusal::FleetAtWork);
+            return Err(InputRefusal::FleetAtWork);
         }
         if let Some(path) = self.state.graph.cycle() {
-            return Err(Refusal::TodoCycle(path));
+            return Err(InputRefusal::TodoCycle(path));
         }
         self.record(root, Event::FleetBegan(terms))?;
         let all = self.state.graph.nodes().map(|(todo, _)| todo.clone()).collect();
-        self.settle(all)
+        self.propagate_blocks(all)
     }
 
-    pub(super) fn end_fleet(&mut self, end: FleetEnd) -> Result<(), Refusal> {
-        let root = self.state.root.ok_or(Refusal::Closed)?;
+    pub(super) fn end_fleet(&mut self, end: FleetEnd) -> Result<(), InputRefusal> {
+        let root = self.state.root.ok_or(InputRefusal::Closed)?;
         if self.state.graph.fleet().is_none() {
-            return Err(Refusal::NoFleet);
+            return Err(InputRefusal::NoFleet);
         }
         let held = self.state.graph.nodes().filter_map(|(id, _)| self.holder(id));
         let merging = self.state.tasks.values().filter(|task| task.merges.is_some() && !task.is_finished());
         let at_work: Vec<TaskId> = held.chain(merging.map(|task| task.id)).collect();
         // First the fleet, then its workers: what they held is given back, and nobody is to blame.
         self.record(root, Event::FleetEnded { end })?;
-        at_work.into_iter().try_for_each(|task| self.cancel(task, CancelBy::Parent, Cancel::Abort))
+        at_work.into_iter().try_for_each(|task| self.cancel(task, CancelBy::Parent, CancelMode::Abort))
     }
 
     /// The runtime moves a todo that nobody holds.
-    pub(super) fn move_todo(&mut self, todo: TodoId, to: TodoMove) -> Result<(), Refusal> {
-        let root = self.state.root.ok_or(Refusal::Closed)?;
-        let node = self.state.graph.node(&todo).ok_or_else(|| Refusal::NoTodo(todo.clone()))?;
-        if let Standing::Claimed { task, .. } = node.standing {
-            return Err(Refusal::TodoHeld { todo, by: task });
+    pub(super) fn move_todo(&mut self, todo: TodoId, to: TodoMove) -> Result<(), InputRefusal> {
+        let root = self.state.root.ok_or(InputRefusal::Closed)?;
+        let node = self.state.graph.node(&todo).ok_or_else(|| InputRefusal::NoTodo(todo.clone()))?;
+        if let TodoProgress::Claimed { task, .. } = node.progress {
+            return Err(InputRefusal::TodoHeld { todo, by: task });
         }
         let event = match to {
-            TodoMove::Reuse(brought) => Event::TodoDone { todo: todo.clone(), fence: None, brought },
-            TodoMove::Block(reason) => Event::TodoBlocked { todo: todo.clone(), why: Blocked::Itself { reason } },
-            TodoMove::Reopen => Event::TodoFreed { todo: todo.clone() },
+            TodoMove::Reuse(brought) => Event::TodoDone { todo: todo.clone(), fence: None, reused: brought },
+            TodoMove::Block(reason) => Event::TodoBlocked { todo: todo.clone(), why: BlockReason::Itself { reason } },
+            TodoMove::Reopen => Event::TodoUnblocked { todo: todo.clone() },
         };
         self.record(root, event)?;
-        self.settle(vec![todo])
+        self.propagate_blocks(vec![todo])
     }
 
     /// What a todo brought is in the merged tree.
-    pub(super) fn merge_todo(&mut self, todo: TodoId, commit: String) -> Result<(), Refusal> {
-        let root = self.state.root.ok_or(Refusal::Closed)?;
+    pub(super) fn merge_todo(&mut self, todo: TodoId, commit: String) -> Result<(), InputRefusal> {
+        let root = self.state.root.ok_or(InputRefusal::Closed)?;
         match self.state.graph.node(&todo) {
             Some(_) => self.record(root, Event::WorkMerged { todo, commit }),
-            None => Err(Refusal::NoTodo(todo)),
+            None => Err(InputRefusal::NoTodo(todo)),
         }
     }
 
     /// Whether a task may be started to do this todo now.
-    pub(super) fn expect_claimable(&self, todo: &TodoId) -> Result<(), Refusal> {
+    pub(super) fn expect_claimable(&self, todo: &TodoId) -> Result<(), InputRefusal> {
         let graph = &self.state.graph;
-        let terms = graph.fleet().ok_or(Refusal::NoFleet)?;
-        let node = graph.node(todo).ok_or_else(|| Refusal::NoTodo(todo.clone()))?;
-        if let Standing::Claimed { task, .. } = node.standing {
-            return Err(Refusal::TodoHeld { todo: todo.clone(), by: task });
+        let terms = graph.fleet().ok_or(InputRefusal::NoFleet)?;
+        let node = graph.node(todo).ok_or_else(|| InputRefusal::NoTodo(todo.clone()))?;
+        if let TodoProgress::Claimed { task, .. } = node.progress {
+            return Err(InputRefusal::TodoHeld { todo: todo.clone(), by: task });
         }
         if !graph.is_ready(todo) {
-            return Err(Refusal::TodoNotReady(todo.clone()));
+            return Err(InputRefusal::TodoNotReady(todo.clone()));
         }
         match terms.parallel {
-            Some(cap) if graph.claimed() >= cap => Err(Refusal::TodosHeld { cap }),
+            Some(cap) if graph.claimed() >= cap => Err(InputRefusal::TodosHeld { cap }),
             Some(_) | None => Ok(()),
         }
     }
 
     /// The task holds the todo that it was started for.
-    pub(super) fn claim(&mut self, task: TaskId, todo: TodoId) -> Result<(), Refusal> {
+    pub(super) fn claim(&mut self, task: TaskId, todo: TodoId) -> Result<(), InputRefusal> {
         let fence = self.state.graph.fence + 1;
         self.record(task, Event::TodoClaimed { todo, fence })
     }
 
     /// A task's activation ended: what it held is done, tried again, or blocked.
-    pub(super) fn release_todo(&mut self, task: TaskId, outcome: &Outcome) -> Result<(), Refusal> {
+    pub(super) fn release_todo(&mut self, task: TaskId, outcome: &TaskOutcome) -> Result<(), InputRefusal> {
         let Some(todo) = self.task(task)?.todo.clone() else { return Ok(()) };
-        let Some((fence, failures)) = self.state.graph.node(&todo).and_then(|node| match node.standing {
-            Standing::Claimed { task: holder, fence } if holder == task => Some((fence, node.failures)),
+        let Some((fence, failures)) = self.state.graph.node(&todo).and_then(|node| match node.progress {
+            TodoProgress::Claimed { task: holder, fence } if holder == task => Some((fence, node.failures)),
             _ => None,
         }) else {
             return Ok(());
         };
-        let event = match end(outcome) {
-            End::Done => Event::TodoDone { todo: todo.clone(), fence: Some(fence), brought: None },
-            End::BrokenOff => Event::TodoReturned { todo: todo.clone(), fence, failure: None },
+        let event = match worker_end(outcome) {
+            WorkerEnd::Done => Event::TodoDone { todo: todo.clone(), fence: Some(fence), reused: None },
+            WorkerEnd::BrokenOff => Event::TodoReturned { todo: todo.clone(), fence, failure: None },
             // A session that stops breaks work off; who stops one worker does not want another.
-            End::Stopped(_) if self.state.admission == Admission::Closed => {
+            WorkerEnd::Stopped(_) if self.state.admission == SessionAdmission::Closed => {
                 Event::TodoReturned { todo: todo.clone(), fence, failure: None }
             }
-            End::Failed(words) if self.may_retry(failures) => {
+            WorkerEnd::Failed(words) if self.may_retry(failures) => {
                 Event::TodoReturned { todo: todo.clone(), fence, failure: Some(words) }
             }
-            End::Failed(reason) | End::Stopped(reason) => {
-                Event::TodoBlocked { todo: todo.clone(), why: Blocked::Itself { reason } }
+            WorkerEnd::Failed(reason) | WorkerEnd::Stopped(reason) => {
+                Event::TodoBlocked { todo: todo.clone(), why: BlockReason::Itself { reason } }
             }
         };
         self.record(task, event)?;
-        self.settle(vec![todo])
+        self.propagate_blocks(vec![todo])
     }
 
     fn may_retry(&self, failures: u32) -> bool {
@@ -151,36 +152,36 @@ impl Draft<'_> {
     }
 
     /// Says of those that wait for themselves that they do, and of those that no longer do that they do not.
-    fn mark_circles(&mut self, moved: &[TodoId]) -> Result<(), Refusal> {
+    fn mark_cycles(&mut self, moved: &[TodoId]) -> Result<(), InputRefusal> {
         let Some(root) = self.state.root.filter(|_| self.state.graph.fleet().is_some()) else { return Ok(()) };
         // One look at the whole says of most plans that there is nothing to look for.
         let has_circle = self.state.graph.cycle().is_some();
         for todo in moved.iter().filter(|_| has_circle) {
             // Of those that block each other in a circle each would wait for the other to be freed.
             let waits = self.state.graph.node(todo).is_some_and(|node| {
-                matches!(node.standing, Standing::Pending | Standing::Blocked(Blocked::Upstream { .. }))
+                matches!(node.progress, TodoProgress::Pending | TodoProgress::Blocked(BlockReason::Upstream { .. }))
             });
-            if let Some(path) = self.state.graph.circle_through(todo).filter(|_| waits) {
-                self.record(root, Event::TodoBlocked { todo: todo.clone(), why: Blocked::Cycle { path } })?;
+            if let Some(path) = self.state.graph.cycle_through(todo).filter(|_| waits) {
+                self.record(root, Event::TodoBlocked { todo: todo.clone(), why: BlockReason::Cycle { path } })?;
             }
         }
-        let circled = |standing: &Standing| matches!(standing, Standing::Blocked(Blocked::Cycle { .. }));
-        let marked = self.state.graph.nodes().filter(|(_, node)| circled(&node.standing));
+        let circled = |standing: &TodoProgress| matches!(standing, TodoProgress::Blocked(BlockReason::Cycle { .. }));
+        let marked = self.state.graph.nodes().filter(|(_, node)| circled(&node.progress));
         let marked: Vec<TodoId> = marked.map(|(todo, _)| todo.clone()).collect();
         for todo in marked {
-            if !has_circle || self.state.graph.circle_through(&todo).is_none() {
-                self.record(root, Event::TodoFreed { todo: todo.clone() })?;
-                self.settle(vec![todo])?;
+            if !has_circle || self.state.graph.cycle_through(&todo).is_none() {
+                self.record(root, Event::TodoUnblocked { todo: todo.clone() })?;
+                self.propagate_blocks(vec![todo])?;
             }
         }
         Ok(())
     }
 
     /// What is blocked blocks what depends on it; what no longer is, frees it.
-    fn settle(&mut self, mut moved: Vec<TodoId>) -> Result<(), Refusal> {
+    fn propagate_blocks(&mut self, mut moved: Vec<TodoId>) -> Result<(), InputRefusal> {
         let Some(root) = self.state.root.filter(|_| self.state.graph.fleet().is_some()) else { return Ok(()) };
         while let Some(todo) = moved.pop() {
-            if let Some(event) = self.unsettled(&todo) {
+            if let Some(event) = self.pending_change(&todo) {
                 self.record(root, event)?;
             }
             let is_blocked = self.is_blocked(&todo);
@@ -193,43 +194,49 @@ impl Draft<'_> {
     /// Whether a todo may be another because one that it depends on is blocked, or is not. What waits for thousands is
     /// not looked at anew for each of them that is done.
     fn is_moved(&self, todo: &TodoId, is_blocked: bool) -> bool {
-        match self.state.graph.node(todo).map(|node| &node.standing) {
-            Some(Standing::Pending) => is_blocked,
-            Some(Standing::Blocked(Blocked::Upstream { .. })) => !is_blocked && self.unsettled(todo).is_some(),
-            Some(Standing::Blocked(Blocked::Itself { .. } | Blocked::Cycle { .. }))
-            | Some(Standing::Said | Standing::Claimed { .. } | Standing::Done)
+        match self.state.graph.node(todo).map(|node| &node.progress) {
+            Some(TodoProgress::Pending) => is_blocked,
+            Some(TodoProgress::Blocked(BlockReason::Upstream { .. })) => {
+                !is_blocked && self.pending_change(todo).is_some()
+            }
+            Some(TodoProgress::Blocked(BlockReason::Itself { .. } | BlockReason::Cycle { .. }))
+            | Some(TodoProgress::Reported | TodoProgress::Claimed { .. } | TodoProgress::Done)
             | None => false,
         }
     }
 
     fn is_blocked(&self, todo: &TodoId) -> bool {
-        matches!(self.state.graph.node(todo).map(|node| &node.standing), Some(Standing::Blocked(_)))
+        matches!(self.state.graph.node(todo).map(|node| &node.progress), Some(TodoProgress::Blocked(_)))
     }
 
     /// What is to be said of a todo because of those that it depends on.
-    fn unsettled(&self, todo: &TodoId) -> Option<Event> {
+    fn pending_change(&self, todo: &TodoId) -> Option<Event> {
         let node = self.state.graph.node(todo)?;
         let blocked = || node.depends_on.iter().find(|above| self.is_blocked(above));
-        match &node.standing {
-            Standing::Pending => blocked()
-                .map(|above| Event::TodoBlocked { todo: todo.clone(), why: Blocked::Upstream { todo: above.clone() } }),
+        match &node.progress {
+            TodoProgress::Pending => blocked().map(|above| Event::TodoBlocked {
+                todo: todo.clone(),
+                why: BlockReason::Upstream { todo: above.clone() },
+            }),
             // Mostly it is the one that was named.
-            Standing::Blocked(Blocked::Upstream { todo: above })
+            TodoProgress::Blocked(BlockReason::Upstream { todo: above })
                 if node.depends_on.contains(above) && self.is_blocked(above) =>
             {
                 None
             }
-            Standing::Blocked(Blocked::Upstream { .. }) if blocked().is_none() => {
-                Some(Event::TodoFreed { todo: todo.clone() })
+            TodoProgress::Blocked(BlockReason::Upstream { .. }) if blocked().is_none() => {
+                Some(Event::TodoUnblocked { todo: todo.clone() })
             }
-            Standing::Blocked(_) | Standing::Said | Standing::Claimed { .. } | Standing::Done => None,
+            TodoProgress::Blocked(_) | TodoProgress::Reported | TodoProgress::Claimed { .. } | TodoProgress::Done => {
+                None
+            }
         }
     }
 
     fn holder(&self, todo: &TodoId) -> Option<TaskId> {
-        match self.state.graph.node(todo)?.standing {
-            Standing::Claimed { task, .. } => Some(task),
-            Standing::Pending | Standing::Said | Standing::Done | Standing::Blocked(_) => None,
+        match self.state.graph.node(todo)?.progress {
+            TodoProgress::Claimed { task, .. } => Some(task),
+            TodoProgress::Pending | TodoProgress::Reported | TodoProgress::Done | TodoProgress::Blocked(_) => None,
         }
     }
 
@@ -238,8 +245,8 @@ impl Draft<'_> {
         if self.state.graph.fleet().is_none() {
             return todo;
         }
-        let status = match self.state.graph.node(&todo.id).map(|node| &node.standing) {
-            Some(standing @ Standing::Claimed { .. }) => standing.status(),
+        let status = match self.state.graph.node(&todo.id).map(|node| &node.progress) {
+            Some(standing @ TodoProgress::Claimed { .. }) => standing.status(),
             Some(standing) if !plans => standing.status(),
             None if !plans => TodoStatus::Pending,
             // Only a claim makes it so; a row that was read just before its claim ended may still say it.
@@ -252,7 +259,7 @@ impl Draft<'_> {
 }
 
 /// What the end of a worker's activation means for its todo.
-enum End {
+enum WorkerEnd {
     Done,
     /// Nobody wanted it to stop: what it worked for ended.
     BrokenOff,
@@ -261,15 +268,19 @@ enum End {
     Failed(String),
 }
 
-fn end(outcome: &Outcome) -> End {
+fn worker_end(outcome: &TaskOutcome) -> WorkerEnd {
     match outcome {
-        Outcome::Completed => End::Done,
-        Outcome::Cancelled { by: CancelBy::Parent | CancelBy::SessionEnd } => End::BrokenOff,
-        Outcome::Cancelled { by: CancelBy::User } => End::Stopped("a person stopped whoever worked on it".into()),
-        Outcome::Cancelled { by: CancelBy::Agent } => End::Stopped("an agent stopped whoever worked on it".into()),
-        Outcome::Failed { message, .. } => End::Failed(message.clone()),
-        Outcome::TimedOut { .. } => End::Failed("it reached its limit before it was done".into()),
-        Outcome::BudgetExhausted => End::Failed("it had spent what it may before it was done".into()),
-        Outcome::Lost => End::Failed("nobody knows how it ended".into()),
+        TaskOutcome::Completed => WorkerEnd::Done,
+        TaskOutcome::Cancelled { by: CancelBy::Parent | CancelBy::SessionEnd } => WorkerEnd::BrokenOff,
+        TaskOutcome::Cancelled { by: CancelBy::User } => {
+            WorkerEnd::Stopped("a person stopped whoever worked on it".into())
+        }
+        TaskOutcome::Cancelled { by: CancelBy::Agent } => {
+            WorkerEnd::Stopped("an agent stopped whoever worked on it".into())
+        }
+        TaskOutcome::Failed { message, .. } => WorkerEnd::Failed(message.clone()),
+        TaskOutcome::TimedOut { .. } => WorkerEnd::Failed("it reached its limit before it was done".into()),
+        TaskOutcome::BudgetExhausted => WorkerEnd::Failed("it had spent what it may before it was done".into()),
+        TaskOutcome::Lost => WorkerEnd::Failed("nobody knows how it ended".into()),
     }
 }

@@ -3,29 +3,29 @@
 use std::collections::BTreeSet;
 
 use protocol::{
-    AutopilotStop, Block, Body, CallId, Cost, Decision, Delivery, Event, Holder, Kind, Limit, Origin, Outcome, Quote,
-    Quoted, Rest, Run, TaskId, Turn, WrapUp,
+    AskDecision, AutopilotStop, CallId, CompletionPolicy, ContentBlock, Cost, Event, LimitKind, MailBody, MailDelivery,
+    Principal, QuotedTokens, RunId, StopBlocker, TaskId, TaskOutcome, TaskType, Turn, TurnQuote, WrapUpReason,
 };
 
-use super::Draft;
-use super::cancel::After;
+use super::DecisionDraft;
+use super::cancel::AfterActivation;
 use crate::{
-    Asking, Booked, CallPhase, Decided, Ending, Footing, Last, Ledger, Parking, Phase, Refusal, Report, Task, Wait,
-    Work, words,
+    ActivationWork, BudgetLedger, CallPhase, CallWait, DecidedAsk, FailedCallCharge, InputRefusal, KernelTask,
+    LastTurn, ModelCall, Parking, RunEnding, RunUpdate, SlotStatus, TaskPhase, call_answers,
 };
 
-impl Draft<'_> {
-    pub(super) fn report(&mut self, run: Run, report: Report) -> Result<(), Refusal> {
-        self.take(run, report)?;
-        self.heard(run.task)
+impl DecisionDraft<'_> {
+    pub(super) fn report(&mut self, run: RunId, report: RunUpdate) -> Result<(), InputRefusal> {
+        self.apply_report(run, report)?;
+        self.note_activity(run.task)
     }
 
-    fn take(&mut self, run: Run, report: Report) -> Result<(), Refusal> {
+    fn apply_report(&mut self, run: RunId, report: RunUpdate) -> Result<(), InputRefusal> {
         let task = self.current(run)?;
         match report {
-            Report::Boundary(point) => self.boundary(run, point),
-            Report::TurnBegun { model, quote } => self.begin_turn(run, model, quote),
-            Report::TurnAnswered { turn, content, stop, usage, cost, model } => {
+            RunUpdate::Boundary(point) => self.boundary(run, point),
+            RunUpdate::TurnBegun { model, quote } => self.begin_turn(run, model, quote),
+            RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model } => {
                 let asked = &expect_turn(task, turn)?.model;
                 distinct_calls(&content)?;
                 let differs = (!is_same_model(asked, &model)).then(|| Event::ModelDiffered {
@@ -36,105 +36,106 @@ impl Draft<'_> {
                 self.record(run.task, Event::TurnAnswered { turn, content, stop, usage, cost, model })?;
                 differs.map_or(Ok(()), |event| self.record(run.task, event))
             }
-            Report::TurnFailed { turn, fault, message, booked, retry } => {
+            RunUpdate::TurnFailed { turn, fault, message, charge: booked, retry } => {
                 let asked = expect_turn(task, turn)?;
                 let cost = match booked {
-                    Booked::Nothing => Cost::ZERO,
-                    Booked::Used { output } => asked.cost(output),
+                    FailedCallCharge::Nothing => Cost::ZERO,
+                    FailedCallCharge::Used { output } => asked.cost(output),
                 };
                 self.record(run.task, Event::TurnFailed { turn, fault, message, cost, retry })
             }
-            Report::TurnGrows { turn, output } => self.grow_turn(run, turn, output),
-            Report::AwaitsBudget => {
+            RunUpdate::RaiseReservation { turn, output } => self.raise_reservation(run, turn, output),
+            RunUpdate::AwaitsBudget => {
                 if !task.work.is_between() {
-                    return Err(Refusal::InTurn);
+                    return Err(InputRefusal::InTurn);
                 }
                 self.record(run.task, Event::BudgetAwaited)
             }
-            Report::WrapUp(why) => self.wrap_up(run, why),
-            Report::Compacted(compaction) => {
+            RunUpdate::WrapUp(why) => self.wrap_up(run, why),
+            RunUpdate::Compacted(compaction) => {
                 if !task.work.is_between() {
-                    return Err(Refusal::InTurn);
+                    return Err(InputRefusal::InTurn);
                 }
                 self.record(run.task, Event::Compacted(compaction))
             }
-            Report::CallRewritten { turn, call, input } => {
+            RunUpdate::CallRewritten { turn, call, input } => {
                 expect_untouched(task, turn, &call)?;
                 self.record(run.task, Event::CallRewritten { call, input })
             }
-            Report::CallStarted { turn, call } => {
+            RunUpdate::CallStarted { turn, call } => {
                 expect_startable(task, turn, &call)?;
                 self.record(run.task, Event::CallStarted { call })
             }
-            Report::CallAnswered { turn, call, answer, evidence } => {
+            RunUpdate::CallAnswered { turn, call, answer, evidence } => {
                 expect_answerable(task, turn, &call)?;
                 self.record(run.task, Event::CallAnswered { call, answer, evidence })
             }
-            Report::CallsDropped { turn } => {
+            RunUpdate::CallsDropped { turn } => {
                 if task.turn != turn {
-                    return Err(Refusal::NoTurn);
+                    return Err(InputRefusal::NoTurn);
                 }
-                self.drop_calls(run.task, &words::out_of_time())
+                self.drop_calls(run.task, &call_answers::out_of_time())
             }
-            Report::Wait { turn, call, on, mode, until } => self.wait(run, turn, call, Wait { on, mode, until }),
-            Report::Ask { turn, ask } => self.ask(run, turn, ask),
-            Report::WaitOver { turn, call } => self.wait_over(run, turn, call),
-            Report::ItemChanged { list, item } => self.record(run.task, Event::ItemChanged { list, item }),
-            Report::Objective { turn, call, completion } => self.complete(run, turn, &call, completion),
-            Report::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
-            Report::Suggested(text) => self.record(run.task, Event::PromptSuggested { text }),
-            Report::ResultRead { task, activation } => self.result_read(run, task, activation),
-            Report::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),
-            Report::Greeted(context) => self.greet(run, context),
-            Report::Held { by, reason } => self.hold(run, by, reason),
-            Report::Park(parking) => self.park(run, parking),
-            Report::Placed { path, base } => self.record(run.task, Event::WorkPlaced { path, base }),
-            Report::Sealed { commit, files } => self.record(run.task, Event::WorkSealed { commit, files }),
-            Report::Ended { ending, text } => self.end(run, ending, text),
+            RunUpdate::Wait { turn, call, on, mode, until } => self.wait(run, turn, call, CallWait { on, mode, until }),
+            RunUpdate::Ask { turn, ask } => self.ask(run, turn, ask),
+            RunUpdate::WaitOver { turn, call } => self.wait_over(run, turn, call),
+            RunUpdate::ItemChanged { list, item } => self.record(run.task, Event::ItemChanged { list, item }),
+            RunUpdate::Objective { turn, call, completion } => self.report_objective(run, turn, &call, completion),
+            RunUpdate::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
+            RunUpdate::PromptSuggested(text) => self.record(run.task, Event::PromptSuggested { text }),
+            RunUpdate::ResultRead { task, activation } => self.result_read(run, task, activation),
+            RunUpdate::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),
+            RunUpdate::StartHooksRan(context) => self.record_start_hooks(run, context),
+            RunUpdate::StopBlocked { by, reason } => self.block_stop(run, by, reason),
+            RunUpdate::Park(parking) => self.park(run, parking),
+            RunUpdate::WorkCheckedOut { path, base } => self.record(run.task, Event::WorkCheckedOut { path, base }),
+            RunUpdate::WorkSealed { commit, files } => self.record(run.task, Event::WorkSealed { commit, files }),
+            RunUpdate::Ended { ending, text } => self.end(run, ending, text),
         }
     }
 
-    fn begin_turn(&mut self, run: Run, model: String, quote: Quote) -> Result<(), Refusal> {
+    fn begin_turn(&mut self, run: RunId, model: String, quote: TurnQuote) -> Result<(), InputRefusal> {
         let task = self.current(run)?;
         if !task.work.is_between() {
-            return Err(Refusal::InTurn);
+            return Err(InputRefusal::InTurn);
         }
-        if task.phase != Phase::Running(Footing::Slot) {
-            return Err(Refusal::NoSlot);
+        if task.phase != TaskPhase::Running(SlotStatus::Holding) {
+            return Err(InputRefusal::NoSlot);
         }
-        let spare = match task.last {
+        let spare = match task.last_turn {
             None => quote.spare,
-            Some(Last::Due(_)) => Cost::ZERO,
-            Some(Last::Taken(_)) => return Err(Refusal::WrappedUp),
+            Some(LastTurn::Due(_)) => Cost::ZERO,
+            Some(LastTurn::Taken(_)) => return Err(InputRefusal::WrappedUp),
         };
-        if let Some(limit) = task.max_turns.filter(|limit| task.last.is_none() && task.turns >= *limit) {
-            return Err(Refusal::Turns { limit });
+        if let Some(limit) = task.max_turns.filter(|limit| task.last_turn.is_none() && task.turns >= *limit) {
+            return Err(InputRefusal::Turns { limit });
         }
-        if let Some(limit) = self.state.max_turns.filter(|limit| task.last.is_none() && self.state.turns >= *limit) {
-            return Err(Refusal::Turns { limit });
+        if let Some(limit) = self.state.max_turns.filter(|limit| task.last_turn.is_none() && self.state.turns >= *limit)
+        {
+            return Err(InputRefusal::Turns { limit });
         }
-        self.expect_steered(task)?;
+        self.expect_turn_allowed(task)?;
         let turn = Turn(task.turn.0 + 1);
-        let Quote { input, estimated, .. } = quote;
-        let quote = self.state.counts.adjust(&model, quote);
+        let TurnQuote { input, estimated, .. } = quote;
+        let quote = self.state.calibration.adjust(&model, quote);
         let (mut granted, mut low) = (quote.most, Vec::new());
         for above in self.state.lineage(run.task) {
             granted = granted.min(fit(&above.ledger, quote, spare).map_err(|short| short.refusal(above.id))?);
-            if above.ledger.is_low() && !above.told_low {
+            if above.ledger.is_low() && !above.has_low_budget_warning {
                 low.push((above.id, above.ledger));
             }
         }
-        for (id, Ledger { spent, budget, .. }) in low {
+        for (id, BudgetLedger { spent, budget, .. }) in low {
             self.record(id, Event::BudgetLow { spent, budget })?;
         }
         let output = granted.min(quote.expected.max(quote.least));
         let (reserved, price, max_output) = (quote.cost(output), quote.price, Some(granted));
-        let quoted = Quoted { input, estimated, output };
+        let quoted = QuotedTokens { input, estimated, output };
         self.record(run.task, Event::TurnBegun { turn, model, reserved, price, max_output, quoted })
     }
 
     /// Sets more aside for an answer that is longer than expected.
-    fn grow_turn(&mut self, run: Run, turn: Turn, output: u32) -> Result<(), Refusal> {
+    fn raise_reservation(&mut self, run: RunId, turn: Turn, output: u32) -> Result<(), InputRefusal> {
         let task = self.current(run)?;
         let asked = expect_turn(task, turn)?;
         let output = output.min(asked.most);
@@ -146,166 +147,179 @@ impl Draft<'_> {
         for above in self.state.lineage(run.task) {
             if !above.ledger.room().allows(more) {
                 let others = above.ledger.reserved != asked.reserved;
-                let short = if others { Short::Held } else { Short::Spent };
+                let short = if others { BudgetShortage::Held } else { BudgetShortage::Spent };
                 return Err(short.refusal(above.id));
             }
         }
-        self.record(run.task, Event::TurnGrew { turn, reserved, output })
+        self.record(run.task, Event::TurnReservationRaised { turn, reserved, output })
     }
 
     /// The next turn is the activation's last.
-    fn wrap_up(&mut self, run: Run, why: WrapUp) -> Result<(), Refusal> {
+    fn wrap_up(&mut self, run: RunId, why: WrapUpReason) -> Result<(), InputRefusal> {
         let task = self.current(run)?;
         if !task.work.is_between() {
-            return Err(Refusal::InTurn);
+            return Err(InputRefusal::InTurn);
         }
-        if task.last.is_some() {
-            return Err(Refusal::WrappedUp);
+        if task.last_turn.is_some() {
+            return Err(InputRefusal::WrappedUp);
         }
         match why {
-            WrapUp::Budget | WrapUp::Time | WrapUp::Turns | WrapUp::Stop => {}
-            WrapUp::Reported if self.state.root == Some(run.task) && self.state.helm.closing == Some(why) => {}
-            WrapUp::Reported => return Err(Refusal::NotDue),
-            WrapUp::NoChange => {
+            WrapUpReason::Budget | WrapUpReason::Time | WrapUpReason::Turns | WrapUpReason::Stop => {}
+            WrapUpReason::Reported
+                if self.state.root == Some(run.task) && self.state.root_control.last_turn_reason == Some(why) => {}
+            WrapUpReason::Reported => return Err(InputRefusal::NotDue),
+            WrapUpReason::NoChange => {
                 self.expect_unchanged(run.task)?;
-                self.land(run.task, AutopilotStop::NoChange)?;
+                self.stop_autopilot(run.task, AutopilotStop::NoChange)?;
             }
         }
         self.record(run.task, Event::WrapUpBegan { why })
     }
 
     /// Keeps a run that would end from ending: what it is told is its next mail.
-    fn hold(&mut self, run: Run, by: Holder, reason: String) -> Result<(), Refusal> {
+    fn block_stop(&mut self, run: RunId, by: StopBlocker, reason: String) -> Result<(), InputRefusal> {
         let task = self.current(run)?;
         let closes = closes(task);
         if !closes || !task.work.is_between() {
             expect_answer(task)?;
         }
         let (held, cap) = match by {
-            Holder::Hook => (task.holds, self.limits.holds),
-            Holder::Expects => (task.repairs, self.limits.repairs),
+            StopBlocker::Hook => (task.stop_blocks, self.limits.max_stop_blocks),
+            StopBlocker::Expects => (task.repairs, self.limits.max_repairs),
         };
-        if held >= cap || task.last.is_some() && !closes || task.cancel.is_some() {
-            return Err(Refusal::Holds { cap });
+        if held >= cap || task.last_turn.is_some() && !closes || task.cancel.is_some() {
+            return Err(InputRefusal::StopBlockLimit { cap });
         }
-        self.record(run.task, Event::StopHeld { by, reason: reason.clone() })?;
-        self.admit_mail(run.task, Origin::Runtime, Delivery::Steer, Body::text(reason))
+        self.record(run.task, Event::StopBlocked { by, reason: reason.clone() })?;
+        self.admit_mail(run.task, Principal::Runtime, MailDelivery::Steer, MailBody::text(reason))
     }
 
-    fn park(&mut self, run: Run, parking: Parking) -> Result<(), Refusal> {
+    fn park(&mut self, run: RunId, parking: Parking) -> Result<(), InputRefusal> {
         let task = self.current(run)?;
         if !task.work.is_between() {
-            return Err(Refusal::InTurn);
+            return Err(InputRefusal::InTurn);
         }
-        if task.phase != Phase::Running(Footing::Slot) {
-            return Err(Refusal::NoSlot);
+        if task.phase != TaskPhase::Running(SlotStatus::Holding) {
+            return Err(InputRefusal::NoSlot);
         }
         self.record(run.task, Event::TaskParked { until_at: parking.until, why: parking.why })
     }
 
-    fn end(&mut self, run: Run, ending: Ending, text: String) -> Result<(), Refusal> {
+    fn end(&mut self, run: RunId, ending: RunEnding, text: String) -> Result<(), InputRefusal> {
         let task = self.current(run)?;
-        let after = match (&ending, task.rest, task.cancel) {
-            (Ending::Completed, Rest::Idle, None) => After::Rest,
-            (Ending::Completed, _, _)
-            | (Ending::Failed { .. } | Ending::TimedOut(_) | Ending::BudgetExhausted, _, _) => After::Finish,
+        let after = match (&ending, task.on_complete, task.cancel) {
+            (RunEnding::Completed, CompletionPolicy::Idle, None) => AfterActivation::Rest,
+            (RunEnding::Completed, _, _)
+            | (RunEnding::Failed { .. } | RunEnding::TimedOut(_) | RunEnding::BudgetExhausted, _, _) => {
+                AfterActivation::Finish
+            }
         };
         let outcome = match (task.cancel, ending) {
-            (Some((by, _)), _) => Outcome::Cancelled { by },
-            (None, Ending::Completed) if task.last.is_some() => expect_wrapped(task)?,
-            (None, Ending::Completed) => {
+            (Some((by, _)), _) => TaskOutcome::Cancelled { by },
+            (None, RunEnding::Completed) if task.last_turn.is_some() => expect_wrapped(task)?,
+            (None, RunEnding::Completed) => {
                 if !self.may_rest_over(task) {
                     expect_complete(task)?;
                 }
-                Outcome::Completed
+                TaskOutcome::Completed
             }
-            (None, Ending::Failed { kind, message }) => Outcome::Failed { kind, message },
-            (None, Ending::TimedOut(limit)) => Outcome::TimedOut { limit },
-            (None, Ending::BudgetExhausted) => Outcome::BudgetExhausted,
+            (None, RunEnding::Failed { kind, message }) => TaskOutcome::Failed { kind, message },
+            (None, RunEnding::TimedOut(limit)) => TaskOutcome::TimedOut { limit },
+            (None, RunEnding::BudgetExhausted) => TaskOutcome::BudgetExhausted,
         };
         self.close(run.task, outcome, text, after)
     }
 }
 
 /// A task is complete with a final message, no open call and no unread mail. A command just ends.
-fn expect_complete(task: &Task) -> Result<(), Refusal> {
+fn expect_complete(task: &KernelTask) -> Result<(), InputRefusal> {
     match task.kind {
-        Kind::Shell => Ok(()),
-        Kind::Main | Kind::Agent => {
+        TaskType::Shell => Ok(()),
+        TaskType::Main | TaskType::Agent => {
             expect_answer(task)?;
-            if task.inbox.is_empty() { Ok(()) } else { Err(Refusal::MailWaiting) }
+            if task.inbox.is_empty() { Ok(()) } else { Err(InputRefusal::MailWaiting) }
         }
     }
 }
 
 /// The model's last word is there, and nothing is open.
-fn expect_answer(task: &Task) -> Result<(), Refusal> {
+fn expect_answer(task: &KernelTask) -> Result<(), InputRefusal> {
     match task.work {
-        Work::Answered { text: true } => Ok(()),
-        Work::Asking(_) | Work::Acting(_) => Err(Refusal::InTurn),
-        Work::Fresh | Work::Boundary | Work::Answered { text: false } => Err(Refusal::NoAnswer),
-    }
-}
-
-/// Whether the activation has had the last word that it was given because it is done.
-fn closes(task: &Task) -> bool {
-    matches!(task.last, Some(Last::Taken(why)) if why.completes())
-}
-
-/// What becomes of an activation that has taken its last turn: it did not complete, it stopped, unless it was done
-/// before that.
-fn expect_wrapped(task: &Task) -> Result<Outcome, Refusal> {
-    match task.last {
-        Some(Last::Taken(WrapUp::Reported | WrapUp::NoChange)) if !task.work.is_between() => Err(Refusal::InTurn),
-        Some(Last::Taken(WrapUp::Reported | WrapUp::NoChange)) if !task.inbox.is_empty() => Err(Refusal::MailWaiting),
-        Some(Last::Taken(WrapUp::Reported | WrapUp::NoChange)) => Ok(Outcome::Completed),
-        Some(Last::Taken(WrapUp::Budget)) => Ok(Outcome::BudgetExhausted),
-        Some(Last::Taken(WrapUp::Turns)) => Ok(Outcome::TimedOut { limit: Limit::Turns }),
-        Some(Last::Taken(WrapUp::Time | WrapUp::Stop)) => Ok(Outcome::TimedOut { limit: Limit::Time }),
-        Some(Last::Due(_)) | None => Err(Refusal::NoAnswer),
-    }
-}
-
-/// The model call under way.
-fn expect_turn(task: &Task, turn: Turn) -> Result<&Asking, Refusal> {
-    match &task.work {
-        Work::Asking(asking) if task.turn == turn => Ok(asking),
-        Work::Asking(_) | Work::Fresh | Work::Boundary | Work::Acting(_) | Work::Answered { .. } => {
-            Err(Refusal::NoTurn)
+        ActivationWork::Answered { text: true } => Ok(()),
+        ActivationWork::Asking(_) | ActivationWork::Acting(_) => Err(InputRefusal::InTurn),
+        ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { text: false } => {
+            Err(InputRefusal::NoAnswer)
         }
     }
 }
 
+/// Whether the activation has had the last word that it was given because it is done.
+fn closes(task: &KernelTask) -> bool {
+    matches!(task.last_turn, Some(LastTurn::Taken(why)) if why.completes())
+}
+
+/// What becomes of an activation that has taken its last turn: it did not complete, it stopped, unless it was done
+/// before that.
+fn expect_wrapped(task: &KernelTask) -> Result<TaskOutcome, InputRefusal> {
+    match task.last_turn {
+        Some(LastTurn::Taken(WrapUpReason::Reported | WrapUpReason::NoChange)) if !task.work.is_between() => {
+            Err(InputRefusal::InTurn)
+        }
+        Some(LastTurn::Taken(WrapUpReason::Reported | WrapUpReason::NoChange)) if !task.inbox.is_empty() => {
+            Err(InputRefusal::MailWaiting)
+        }
+        Some(LastTurn::Taken(WrapUpReason::Reported | WrapUpReason::NoChange)) => Ok(TaskOutcome::Completed),
+        Some(LastTurn::Taken(WrapUpReason::Budget)) => Ok(TaskOutcome::BudgetExhausted),
+        Some(LastTurn::Taken(WrapUpReason::Turns)) => Ok(TaskOutcome::TimedOut { limit: LimitKind::Turns }),
+        Some(LastTurn::Taken(WrapUpReason::Time | WrapUpReason::Stop)) => {
+            Ok(TaskOutcome::TimedOut { limit: LimitKind::Time })
+        }
+        Some(LastTurn::Due(_)) | None => Err(InputRefusal::NoAnswer),
+    }
+}
+
+/// The model call under way.
+fn expect_turn(task: &KernelTask, turn: Turn) -> Result<&ModelCall, InputRefusal> {
+    match &task.work {
+        ActivationWork::Asking(asking) if task.turn == turn => Ok(asking),
+        ActivationWork::Asking(_)
+        | ActivationWork::Fresh
+        | ActivationWork::Boundary
+        | ActivationWork::Acting(_)
+        | ActivationWork::Answered { .. } => Err(InputRefusal::NoTurn),
+    }
+}
+
 /// Why a budget has no room for a question.
-enum Short {
+enum BudgetShortage {
     /// Others have set it aside, and give it back when they are answered, but for what they used.
     Held,
     /// It is spent.
     Spent,
 }
 
-impl Short {
-    fn refusal(self, task: TaskId) -> Refusal {
+impl BudgetShortage {
+    fn refusal(self, task: TaskId) -> InputRefusal {
         match self {
-            Short::Held => Refusal::BudgetHeld { task },
-            Short::Spent => Refusal::Budget { task },
+            BudgetShortage::Held => InputRefusal::BudgetHeld { task },
+            BudgetShortage::Spent => InputRefusal::Budget { task },
         }
     }
 }
 
 /// How long an answer one account has room for. What is only set aside by others is waited for, where there would be
 /// room for the answer that is expected then.
-fn fit(ledger: &Ledger, quote: Quote, spare: Cost) -> Result<u32, Short> {
+fn fit(ledger: &BudgetLedger, quote: TurnQuote, spare: Cost) -> Result<u32, BudgetShortage> {
     let fits = quote.fit(ledger.room().less(spare));
     if fits.is_some_and(|fits| fits >= quote.expected) {
-        return fits.ok_or(Short::Spent);
+        return fits.ok_or(BudgetShortage::Spent);
     }
     let freed =
         if ledger.reserved == Cost::ZERO { None } else { quote.fit(ledger.budget.less(ledger.spent).less(spare)) };
     match (fits, freed) {
-        (fits, Some(freed)) if fits.is_none_or(|fits| fits < freed) => Err(Short::Held),
+        (fits, Some(freed)) if fits.is_none_or(|fits| fits < freed) => Err(BudgetShortage::Held),
         (Some(fits), _) => Ok(fits),
-        (None, _) => Err(Short::Spent),
+        (None, _) => Err(BudgetShortage::Spent),
     }
 }
 
@@ -318,27 +332,27 @@ fn is_same_model(asked: &str, answered: &str) -> bool {
 }
 
 /// What a person was asked about, or what has begun, is not changed any more.
-fn expect_untouched(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refusal> {
+fn expect_untouched(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
     match task.work.call(call) {
         Some(CallPhase::Pending) if task.turn == turn => Ok(()),
-        Some(_) | None => Err(Refusal::Call(call.clone())),
+        Some(_) | None => Err(InputRefusal::Call(call.clone())),
     }
 }
 
 /// A call starts once, and not against a decision.
-fn expect_startable(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refusal> {
+fn expect_startable(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
     match task.work.call(call) {
-        Some(CallPhase::Pending | CallPhase::Decided(Decided { decision: Decision::Allow { .. }, .. }))
+        Some(CallPhase::Pending | CallPhase::Decided(DecidedAsk { decision: AskDecision::Allow { .. }, .. }))
             if task.turn == turn =>
         {
             Ok(())
         }
-        Some(_) | None => Err(Refusal::Call(call.clone())),
+        Some(_) | None => Err(InputRefusal::Call(call.clone())),
     }
 }
 
 /// A call can be answered unless it was, or it still waits for tasks. What it still asks is withdrawn with it.
-fn expect_answerable(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refusal> {
+fn expect_answerable(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
     match task.work.call(call) {
         Some(
             CallPhase::Pending
@@ -356,16 +370,19 @@ fn expect_answerable(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refus
             | CallPhase::Waiting(_)
             | CallPhase::Answered,
         )
-        | None => Err(Refusal::Call(call.clone())),
+        | None => Err(InputRefusal::Call(call.clone())),
     }
 }
 
-fn distinct_calls(content: &[Block]) -> Result<(), Refusal> {
+fn distinct_calls(content: &[ContentBlock]) -> Result<(), InputRefusal> {
     let mut seen = BTreeSet::new();
     for block in content {
         match block {
-            Block::Call(call) if !seen.insert(&call.id) => return Err(Refusal::SameCall(call.id.clone())),
-            Block::Call(_) | Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => {}
+            ContentBlock::Call(call) if !seen.insert(&call.id) => return Err(InputRefusal::SameCall(call.id.clone())),
+            ContentBlock::Call(_)
+            | ContentBlock::Text { .. }
+            | ContentBlock::Thinking { .. }
+            | ContentBlock::Opaque { .. } => {}
         }
     }
     Ok(())

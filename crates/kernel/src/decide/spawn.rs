@@ -1,16 +1,18 @@
 //! A task starts.
 
-use protocol::{Body, CallId, Decision, Delivery, Event, Kind, Mode, Origin, TaskId, TaskSpec, Turn, WaitMode};
+use protocol::{
+    AskDecision, CallId, Event, MailBody, MailDelivery, Principal, TaskId, TaskMode, TaskSpec, TaskType, Turn, WaitMode,
+};
 
-use super::Draft;
-use crate::state::Admission;
-use crate::{CallPhase, Decided, Definition, Limits, Refusal, Spawn, Task, words};
+use super::DecisionDraft;
+use crate::state::SessionAdmission;
+use crate::{AgentDefinition, CallPhase, DecidedAsk, InputRefusal, KernelTask, SessionLimits, TaskSpawn, call_answers};
 
-impl Draft<'_> {
-    pub(super) fn spawn(&mut self, spawn: Spawn) -> Result<(), Refusal> {
-        let Spawn { id, spec, prompt, by, until, definition } = spawn;
+impl DecisionDraft<'_> {
+    pub(super) fn spawn(&mut self, spawn: TaskSpawn) -> Result<(), InputRefusal> {
+        let TaskSpawn { id, spec, prompt, by, until, definition } = spawn;
         let caller = by.as_ref().map(|(run, ..)| run.task);
-        let parent = caller.or(spec.parent).or(self.state.root).ok_or(Refusal::Closed)?;
+        let parent = caller.or(spec.parent).or(self.state.root).ok_or(InputRefusal::Closed)?;
         if let Some(todo) = &spec.todo {
             self.expect_claimable(todo)?;
         }
@@ -19,29 +21,29 @@ impl Draft<'_> {
             (Some((run, turn, call)), mode) => {
                 // A call that was cancelled meanwhile starts nothing any more.
                 expect_spawning(self.current(*run)?, *turn, call)?;
-                (mode == Mode::Sync).then(|| call.clone())
+                (mode == TaskMode::Sync).then(|| call.clone())
             }
-            (None, Mode::Background) => None,
-            (None, Mode::Sync) => return Err(Refusal::NotAwaited(id)),
+            (None, TaskMode::Background) => None,
+            (None, TaskMode::Sync) => return Err(InputRefusal::NotAwaited(id)),
         };
-        if let Some(Definition { id: digest, spec }) =
-            definition.filter(|known| !self.state.defined.contains(&known.id))
+        if let Some(AgentDefinition { id: digest, spec }) =
+            definition.filter(|known| !self.state.definitions.contains(&known.id))
         {
             self.record(parent, Event::AgentDefined { id: digest, spec })?;
         }
         if let Some((run, _, call)) = &by {
             self.start_call(run.task, call)?;
         }
-        let from = caller.map_or(Origin::User, |id| Origin::Task { id });
+        let from = caller.map_or(Principal::User, |id| Principal::Task { id });
         let call = by.map(|(_, _, call)| call);
-        let answered = call.clone().filter(|_| spec.kind == Kind::Agent && waiter.is_none());
-        let made = words::started(&name, id);
+        let answered = call.clone().filter(|_| spec.kind == TaskType::Agent && waiter.is_none());
+        let made = call_answers::started(&name, id);
         let todo = spec.todo.clone();
         self.record(id, Event::TaskCreated(Box::new(TaskSpec { parent: Some(parent), name, call, ..spec })))?;
         if let Some(todo) = todo {
             self.claim(id, todo)?;
         }
-        self.admit_mail(id, from, Delivery::Steer, Body::text(prompt))?;
+        self.admit_mail(id, from, MailDelivery::Steer, MailBody::text(prompt))?;
         if let Some(call) = waiter {
             let wait = Event::WaitBegan { call, on: vec![id], mode: WaitMode::All, until_at: until };
             self.record(parent, wait)?;
@@ -49,12 +51,12 @@ impl Draft<'_> {
         if let Some(call) = answered {
             self.record(parent, Event::CallAnswered { call, answer: made, evidence: Vec::new() })?;
         }
-        caller.map_or(Ok(()), |caller| self.heard(caller))?;
+        caller.map_or(Ok(()), |caller| self.note_activity(caller))?;
         self.start_unslotted(id)
     }
 
     /// Says that the call starts, unless it has.
-    fn start_call(&mut self, task: TaskId, call: &CallId) -> Result<(), Refusal> {
+    fn start_call(&mut self, task: TaskId, call: &CallId) -> Result<(), InputRefusal> {
         match self.task(task)?.work.call(call) {
             Some(CallPhase::Started) => Ok(()),
             Some(_) | None => self.record(task, Event::CallStarted { call: call.clone() }),
@@ -62,45 +64,45 @@ impl Draft<'_> {
     }
 
     /// The parent, if it may have this child.
-    fn parent_for(&self, id: TaskId, parent: TaskId, spec: &TaskSpec) -> Result<&Task, Refusal> {
+    fn parent_for(&self, id: TaskId, parent: TaskId, spec: &TaskSpec) -> Result<&KernelTask, InputRefusal> {
         if self.state.tasks.contains_key(&id) {
-            return Err(Refusal::TakenId(id));
+            return Err(InputRefusal::TakenId(id));
         }
-        if self.state.admission == Admission::Closed {
-            return Err(Refusal::Closed);
+        if self.state.admission == SessionAdmission::Closed {
+            return Err(InputRefusal::Closed);
         }
         let parent = self.task(parent)?;
         if parent.is_finished() {
-            return Err(Refusal::Ended(parent.id));
+            return Err(InputRefusal::Ended(parent.id));
         }
         if parent.cancel.is_some() {
-            return Err(Refusal::Stopping(parent.id));
+            return Err(InputRefusal::Stopping(parent.id));
         }
-        if parent.kind == Kind::Shell {
-            return Err(Refusal::NoParent(parent.id));
+        if parent.kind == TaskType::Shell {
+            return Err(InputRefusal::NoParent(parent.id));
         }
         match spec.kind {
-            Kind::Main => Err(Refusal::AlreadyOpen),
-            Kind::Agent => self.has_room_below(parent, &spec.agent).map(|()| parent),
-            Kind::Shell => Ok(parent),
+            TaskType::Main => Err(InputRefusal::AlreadyOpen),
+            TaskType::Agent => self.has_room_below(parent, &spec.agent).map(|()| parent),
+            TaskType::Shell => Ok(parent),
         }
     }
 
     /// Whether the limits let a task start one more agent of this type. A full house is none of them: agents queue.
-    fn has_room_below(&self, parent: &Task, agent: &str) -> Result<(), Refusal> {
-        let Limits { live, depth, total, rate, of_type, .. } = self.limits;
+    fn has_room_below(&self, parent: &KernelTask, agent: &str) -> Result<(), InputRefusal> {
+        let SessionLimits { live, depth, total, rate, of_type, .. } = self.limits;
         if parent.depth >= *depth {
-            return Err(Refusal::Depth { cap: *depth });
+            return Err(InputRefusal::Depth { cap: *depth });
         }
         // Where none may ever run, one that queues would be waited for in vain.
         if *live == 0 || of_type.get(agent) == Some(&0) {
-            return Err(Refusal::NoneOfType { agent: agent.to_owned() });
+            return Err(InputRefusal::NoneOfType { agent: agent.to_owned() });
         }
         if parent.depth > 0 && self.state.recent_starts(self.now) >= *rate as usize {
-            return Err(Refusal::Rate { cap: *rate });
+            return Err(InputRefusal::Rate { cap: *rate });
         }
         if self.state.started >= *total {
-            return Err(Refusal::Total { cap: *total });
+            return Err(InputRefusal::Total { cap: *total });
         }
         Ok(())
     }
@@ -108,7 +110,7 @@ impl Draft<'_> {
 
 /// The name, or the name with a number that no sibling has: the first, where numbers were given in order. A parent
 /// may have thousands of children of one name, so the number is searched for by halves.
-fn free_name(parent: &Task, name: &str) -> String {
+fn free_name(parent: &KernelTask, name: &str) -> String {
     if !parent.has_child(name) {
         return name.to_owned();
     }
@@ -127,18 +129,22 @@ fn free_name(parent: &Task, name: &str) -> String {
 }
 
 /// A call that starts a task has started, or may.
-fn expect_spawning(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refusal> {
+fn expect_spawning(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
     match task.work.call(call) {
         Some(
             CallPhase::Pending
             | CallPhase::Started
-            | CallPhase::Decided(Decided { decision: Decision::Allow { .. }, .. }),
+            | CallPhase::Decided(DecidedAsk { decision: AskDecision::Allow { .. }, .. }),
         ) if task.turn == turn => Ok(()),
-        Some(_) | None => Err(Refusal::Call(call.clone())),
+        Some(_) | None => Err(InputRefusal::Call(call.clone())),
     }
 }
 
 /// Checks that the call belongs to the turn under way and is where it should be.
-pub(super) fn expect_call(task: &Task, turn: Turn, call: &CallId, phase: &CallPhase) -> Result<(), Refusal> {
-    if task.turn == turn && task.work.call(call) == Some(phase) { Ok(()) } else { Err(Refusal::Call(call.clone())) }
+pub(super) fn expect_call(task: &KernelTask, turn: Turn, call: &CallId, phase: &CallPhase) -> Result<(), InputRefusal> {
+    if task.turn == turn && task.work.call(call) == Some(phase) {
+        Ok(())
+    } else {
+        Err(InputRefusal::Call(call.clone()))
+    }
 }

@@ -5,38 +5,45 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::*;
 
-use super::world::{World, answered};
+use super::simulated_session::{SimulatedSession, answered};
 use crate::index::Alarm;
 use crate::*;
 
-impl World {
-    pub(super) fn ask_permission(&mut self, run: Run, turn: Turn, call: CallId) {
+impl SimulatedSession {
+    pub(super) fn ask_permission(&mut self, run: RunId, turn: Turn, call: CallId) {
         let (tool, input, reason) = ("shell".into(), "{}".into(), "no rule".into());
-        self.ask(run, turn, call, Subject::Permission { tool, input, reason, rules: Vec::new() });
+        self.ask(run, turn, call, AskSubject::Permission { tool, input, reason, rules: Vec::new() });
     }
 
-    pub(super) fn ask_question(&mut self, run: Run, turn: Turn, call: CallId) {
-        self.ask(run, turn, call, Subject::Question { question: "which?".into(), choices: Vec::new() });
+    pub(super) fn ask_question(&mut self, run: RunId, turn: Turn, call: CallId) {
+        self.ask(run, turn, call, AskSubject::Question { question: "which?".into(), choices: Vec::new() });
     }
 
     /// Asks, unless that is refused for a reason that is not looked at here.
-    pub(super) fn ask_unless(&mut self, run: Run, turn: Turn, call: CallId, subject: Subject, unless: &Refusal) {
+    pub(super) fn ask_unless(
+        &mut self,
+        run: RunId,
+        turn: Turn,
+        call: CallId,
+        subject: AskSubject,
+        unless: &InputRefusal,
+    ) {
         let probe = Ask { id: AskId("probe".into()), call: call.clone(), subject: subject.clone(), until_at: None };
-        let tried = self.kernel.clone().apply(self.now, Input::Report(run, Report::Ask { turn, ask: probe }));
+        let tried = self.kernel.clone().apply(self.now, KernelInput::Report(run, RunUpdate::Ask { turn, ask: probe }));
         if tried.err().as_ref() != Some(unless) {
             self.ask(run, turn, call, subject);
         }
     }
 
-    fn ask(&mut self, run: Run, turn: Turn, call: CallId, subject: Subject) {
-        let until_at = Some(At(self.now.0 + self.dice.below(60))).filter(|_| self.dice.one_in(2));
+    fn ask(&mut self, run: RunId, turn: Turn, call: CallId, subject: AskSubject) {
+        let until_at = Some(Timestamp(self.now.0 + self.dice.below(60))).filter(|_| self.dice.one_in(2));
         let open: Vec<AskId> = self.kernel.state.asks.keys().cloned().collect();
         let taken = self.dice.pick(&open).filter(|_| self.dice.one_in(20));
         let id = taken.clone().unwrap_or_else(|| AskId(format!("ask-{}", self.asked.len())));
         let ask = Ask { id, call: call.clone(), subject, until_at };
-        let report = Input::Report(run, Report::Ask { turn, ask: ask.clone() });
+        let report = KernelInput::Report(run, RunUpdate::Ask { turn, ask: ask.clone() });
         if taken.is_some() {
-            assert_eq!(self.kernel.clone().apply(self.now, report), Err(Refusal::Call(call)));
+            assert_eq!(self.kernel.clone().apply(self.now, report), Err(InputRefusal::Call(call)));
             return;
         }
         self.asked.push(ask);
@@ -44,20 +51,20 @@ impl World {
     }
 
     /// A run whose call asks tries what it may not, or gives up.
-    pub(super) fn while_asking(&mut self, run: Run, turn: Turn, ask: Ask) {
+    pub(super) fn while_asking(&mut self, run: RunId, turn: Turn, ask: Ask) {
         match self.dice.below(4) {
             0 => {
-                let start = Input::Report(run, Report::CallStarted { turn, call: ask.call.clone() });
-                assert_eq!(self.kernel.clone().apply(self.now, start), Err(Refusal::Call(ask.call)));
+                let start = KernelInput::Report(run, RunUpdate::CallStarted { turn, call: ask.call.clone() });
+                assert_eq!(self.kernel.clone().apply(self.now, start), Err(InputRefusal::Call(ask.call)));
             }
-            1 => drop(self.may(Input::Report(run, answered(turn, ask.call)))),
+            1 => drop(self.may(KernelInput::Report(run, answered(turn, ask.call)))),
             _ => self.decide(ask),
         }
     }
 
     /// A call whose ask is decided starts, unless it was denied or had begun before.
-    pub(super) fn start_if_allowed(&mut self, run: Run, turn: Turn, call: CallId) {
-        let _refusal = self.may(Input::Report(run, Report::CallStarted { turn, call }));
+    pub(super) fn start_if_allowed(&mut self, run: RunId, turn: Turn, call: CallId) {
+        let _refusal = self.may(KernelInput::Report(run, RunUpdate::CallStarted { turn, call }));
     }
 
     /// Decides on anything that was ever asked.
@@ -66,38 +73,44 @@ impl World {
         if self.kernel.state.asks.contains_key(&ask.id) {
             return self.decide(ask);
         }
-        let decision = Decision::Deny { words: String::new() };
-        let late = Input::Decide { ask: ask.id.clone(), decision, by: DecidedBy::User };
-        assert_eq!(self.kernel.clone().apply(self.now, late), Err(Refusal::NoAsk(ask.id)));
+        let decision = AskDecision::Deny { message: String::new() };
+        let late = KernelInput::Decide { ask: ask.id.clone(), decision, by: DecidedBy::User };
+        assert_eq!(self.kernel.clone().apply(self.now, late), Err(InputRefusal::NoAsk(ask.id)));
     }
 
     /// Decides for a run that can only wait; tells whether there was anything to decide.
-    pub(super) fn decide_for(&mut self, run: Run) -> bool {
+    pub(super) fn decide_for(&mut self, run: RunId) -> bool {
         let ask = self.kernel.task(run.task).and_then(|task| task.work.asks().next()).map(|ask| ask.id.clone());
         let Some(ask) = ask else { return false };
-        self.must(Input::Decide { ask, decision: Decision::Deny { words: String::new() }, by: DecidedBy::User });
+        self.must(KernelInput::Decide {
+            ask,
+            decision: AskDecision::Deny { message: String::new() },
+            by: DecidedBy::User,
+        });
         true
     }
 
     fn decide(&mut self, ask: Ask) {
         let decision = match self.dice.below(6) {
-            0 => Decision::Deny { words: "no".into() },
-            5 => Decision::Proceed { action: self.dice.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly) },
-            1 | 2 => Decision::Allow { rules: Vec::new(), input: None },
-            _ => Decision::Reply { text: "this one".into() },
+            0 => AskDecision::Deny { message: "no".into() },
+            5 => AskDecision::Proceed { action: self.dice.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly) },
+            1 | 2 => AskDecision::Allow { rules: Vec::new(), input: None },
+            _ => AskDecision::Reply { text: "this one".into() },
         };
         let fits = decision.fits(&ask.subject);
-        let decide = Input::Decide { ask: ask.id.clone(), decision, by: DecidedBy::User };
+        let decide = KernelInput::Decide { ask: ask.id.clone(), decision, by: DecidedBy::User };
         match fits {
             true => self.must(decide),
-            false => assert_eq!(self.kernel.clone().apply(self.now, decide), Err(Refusal::Unfit(ask.id))),
+            false => {
+                assert_eq!(self.kernel.clone().apply(self.now, decide), Err(InputRefusal::DecisionMismatch(ask.id)))
+            }
         }
     }
 }
 
 /// What the log has said of asks.
 #[derive(Default)]
-pub(super) struct Asks {
+pub(super) struct AskAudit {
     open: BTreeMap<AskId, (TaskId, Ask)>,
     over: BTreeSet<AskId>,
     /// What became of the permission that a call of the present turn asked for; nothing while it is open.
@@ -106,10 +119,10 @@ pub(super) struct Asks {
     released: BTreeSet<(TaskId, CallId)>,
 }
 
-impl Asks {
+impl AskAudit {
     /// A call asks; `started` is whether it runs.
     pub(super) fn asked(&mut self, task: TaskId, ask: &Ask, started: bool) {
-        let begun = ask.subject.is_begun();
+        let begun = ask.subject.has_call_started();
         assert_eq!(begun, started, "{} asks at the wrong time", ask.call);
         assert!(!self.over.contains(&ask.id), "{} is asked again", ask.id);
         assert!(
@@ -122,14 +135,14 @@ impl Asks {
         assert!(self.open.insert(ask.id.clone(), (task, ask.clone())).is_none());
     }
 
-    pub(super) fn decided(&mut self, task: TaskId, id: &AskId, call: &CallId, decision: &Decision) {
+    pub(super) fn decided(&mut self, task: TaskId, id: &AskId, call: &CallId, decision: &AskDecision) {
         let (asker, ask) = self.open.remove(id).expect("only what is open is decided, and once");
         assert_eq!((asker, &ask.call), (task, call), "the decision is on another call");
         assert!(decision.fits(&ask.subject));
         self.over.insert(id.clone());
         let place = (task, call.clone());
         if let Some(permit) = self.permits.get_mut(&place) {
-            let allowed = matches!(decision, Decision::Allow { .. });
+            let allowed = matches!(decision, AskDecision::Allow { .. });
             *permit = permit.or(Some(allowed));
             if allowed {
                 assert!(self.released.insert(place), "one decision releases one call");
@@ -167,8 +180,11 @@ impl Asks {
         assert_eq!(kernel.state.asks, open);
         assert_eq!(kernel.open_asks(), open.len());
         for task in kernel.tasks().filter(|task| task.work.asks().next().is_some()) {
-            assert!(matches!(task.phase, Phase::Running(_) | Phase::Interrupted), "{} asks at rest", task.id);
-            assert!(!task.needs_slot() || task.phase != Phase::Running(Footing::Slot), "a slot is held for a person");
+            assert!(matches!(task.phase, TaskPhase::Running(_) | TaskPhase::Interrupted), "{} asks at rest", task.id);
+            assert!(
+                !task.needs_slot() || task.phase != TaskPhase::Running(SlotStatus::Holding),
+                "a slot is held for a person"
+            );
             let alarm = |ask: &Ask| ask.until_at.map(|at| (at, task.id, Alarm::Call(ask.call.clone())));
             let mut due = task.work.asks().filter_map(alarm);
             assert!(
@@ -179,9 +195,10 @@ impl Asks {
     }
 
     /// After its deadline nothing that runs is still asked.
-    pub(super) fn expired(kernel: &Kernel, now: At) {
-        let late =
-            |task: &Task| task.is_running() && task.work.asks().any(|ask| ask.until_at.is_some_and(|at| at <= now));
+    pub(super) fn expired(kernel: &Kernel, now: Timestamp) {
+        let late = |task: &KernelTask| {
+            task.is_running() && task.work.asks().any(|ask| ask.until_at.is_some_and(|at| at <= now))
+        };
         assert!(!kernel.tasks().any(late), "a deadline passed and nothing happened");
     }
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::*;
 
-use super::asks::Asks;
+use super::asks::AskAudit;
 use super::checks;
-use super::hooks::Hooks;
-use super::mails::Mails;
-use super::modes::Modes;
-use super::run_turns::RunTurns;
-use super::starts::Starts;
+use super::hooks::HookAudit;
+use super::mails::MailAudit;
+use super::modes::ModeAudit;
+use super::run_turns::TurnAudit;
+use super::starts::StartAudit;
 use crate::*;
 
 /// How many tasks make a state large, and one in how many such states is looked at.
@@ -19,9 +19,9 @@ const EVERY: u64 = 32;
 
 /// What the log has said so far.
 #[derive(Default)]
-pub(super) struct Audit {
+pub(super) struct LogAudit {
     decisions: u64,
-    finished: BTreeMap<TaskId, Outcome>,
+    finished: BTreeMap<TaskId, TaskOutcome>,
     activations: BTreeMap<TaskId, (u32, bool)>,
     open_calls: BTreeMap<TaskId, BTreeMap<CallId, bool>>,
     asking: BTreeSet<TaskId>,
@@ -30,32 +30,35 @@ pub(super) struct Audit {
     closing: BTreeSet<TaskId>,
     turns: BTreeMap<TaskId, u32>,
     defined: BTreeSet<DefinitionId>,
-    asks: Asks,
-    mails: Mails,
-    hooks: Hooks,
-    starts: Starts,
-    modes: Modes,
-    run: RunTurns,
+    asks: AskAudit,
+    mails: MailAudit,
+    hooks: HookAudit,
+    starts: StartAudit,
+    modes: ModeAudit,
+    run: TurnAudit,
 }
 
-impl Audit {
+impl LogAudit {
     /// Checks everything after a decision.
-    pub(super) fn after(&mut self, kernel: &Kernel, limits: &Limits, effects: &[Effect]) {
+    pub(super) fn after(&mut self, kernel: &Kernel, limits: &SessionLimits, effects: &[KernelEffect]) {
         let mut started = BTreeSet::new();
         for effect in effects {
             match effect {
-                Effect::Record(entry) => {
+                KernelEffect::Record(entry) => {
                     if let Event::ActivationStarted { activation, attempt } = entry.event {
-                        started.insert(Run { task: entry.task, activation, attempt });
+                        started.insert(RunId { task: entry.task, activation, attempt });
                     }
                     self.read(entry, limits);
                     self.modes.read(kernel.root(), entry, limits);
                 }
-                Effect::Start(run) => {
+                KernelEffect::Start(run) => {
                     assert!(started.contains(run), "{run} started before it was recorded");
                     check_start(kernel, *run, effects);
                 }
-                Effect::Go(_) | Effect::WaitOver { .. } | Effect::AskOver { .. } | Effect::Stop { .. } => {}
+                KernelEffect::MayProceed(_)
+                | KernelEffect::WaitOver { .. }
+                | KernelEffect::AskOver { .. }
+                | KernelEffect::Stop { .. } => {}
             }
         }
         // A large state is looked at as a whole only now and then.
@@ -72,7 +75,7 @@ impl Audit {
         checks::check(kernel, limits);
     }
 
-    fn read(&mut self, entry: &Entry, limits: &Limits) {
+    fn read(&mut self, entry: &LogEntry, limits: &SessionLimits) {
         let id = entry.task;
         self.mails.read(id, &entry.event);
         self.hooks.read(id, &entry.event, limits);
@@ -80,10 +83,7 @@ impl Audit {
         self.run.read(entry);
         assert!(
             !self.finished.contains_key(&id)
-                || matches!(
-                    entry.event,
-                    Event::MailExpired { .. } | Event::ActivationParted { .. } | Event::TaskForgotten
-                ),
+                || matches!(entry.event, Event::MailExpired { .. } | Event::StopHooksRan { .. } | Event::TaskForgotten),
             "{:?} after {id} had finished",
             entry.event
         );
@@ -113,7 +113,7 @@ impl Audit {
                 assert!(answered.is_some(), "{call} was answered twice, or never asked");
                 self.asks.answered(id, call);
             }
-            Event::Asked(ask) => self.asks.asked(id, ask, self.open_calls[&id][&ask.call]),
+            Event::AskOpened(ask) => self.asks.asked(id, ask, self.open_calls[&id][&ask.call]),
             Event::AskDecided { ask, call, decision, .. } => self.asks.decided(id, ask, call, decision),
             Event::WrapUpBegan { why } => self.closing.extend(why.completes().then_some(id)),
             Event::SessionOpened(_)
@@ -133,11 +133,11 @@ impl Audit {
             | Event::MailExpired { .. }
             | Event::WakeDelayed { .. }
             | Event::TaskStalled { .. }
-            | Event::TaskStirred
+            | Event::TaskUnstalled
             | Event::TaskForgotten
-            | Event::ActivationGreeted { .. }
-            | Event::ActivationParted { .. }
-            | Event::StopHeld { .. }
+            | Event::StartHooksRan { .. }
+            | Event::StopHooksRan { .. }
+            | Event::StopBlocked { .. }
             | Event::CallRewritten { .. }
             | Event::ToolsLoaded { .. }
             | Event::WaitBegan { .. }
@@ -151,9 +151,9 @@ impl Audit {
             | Event::TodoReturned { .. }
             | Event::TodoDone { .. }
             | Event::TodoBlocked { .. }
-            | Event::TodoFreed { .. }
+            | Event::TodoUnblocked { .. }
             | Event::FleetEnded { .. }
-            | Event::WorkPlaced { .. }
+            | Event::WorkCheckedOut { .. }
             | Event::WorkSealed { .. }
             | Event::WorkMerged { .. }
             | Event::ModelDiffered { .. }
@@ -164,11 +164,13 @@ impl Audit {
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
             | Event::AgentSelected { .. }
-            | Event::ErrandChanged { .. }
-            | Event::ErrandForgotten { .. }
+            | Event::ExternalTaskChanged { .. }
+            | Event::ExternalTaskForgotten { .. }
             | Event::BudgetAwaited
             | Event::Unknown => {}
-            Event::TurnGrew { .. } => assert!(self.asking.contains(&id), "{id} grows what it does not ask"),
+            Event::TurnReservationRaised { .. } => {
+                assert!(self.asking.contains(&id), "{id} grows what it does not ask")
+            }
         }
     }
 
@@ -185,25 +187,25 @@ impl Audit {
         self.activations.insert(id, (activation.0, true));
     }
 
-    fn ended(&mut self, id: TaskId, activation: Activation, outcome: &Outcome) {
+    fn ended(&mut self, id: TaskId, activation: Activation, outcome: &TaskOutcome) {
         assert_eq!(self.activations.insert(id, (activation.0, false)), Some((activation.0, true)));
         assert!(self.open_calls.get(&id).is_none_or(BTreeMap::is_empty), "{id} ended with calls open");
         assert!(!self.asking.contains(&id), "{id} ended while it asked");
         let spoke = self.turns.contains_key(&id);
-        if *outcome == Outcome::Completed && spoke && !self.closing.contains(&id) {
+        if *outcome == TaskOutcome::Completed && spoke && !self.closing.contains(&id) {
             assert_eq!(self.last_text.get(&id), Some(&true), "{id} completed without a final message");
         }
     }
 
-    fn answered(&mut self, id: TaskId, content: &[Block]) {
+    fn answered(&mut self, id: TaskId, content: &[ContentBlock]) {
         assert!(self.asking.remove(&id));
         let calls = self.open_calls.entry(id).or_default();
         let mut text = false;
         for block in content {
             match block {
-                Block::Call(call) => assert!(calls.insert(call.id.clone(), false).is_none()),
-                Block::Text { .. } => text = true,
-                Block::Thinking { .. } | Block::Opaque { .. } => {}
+                ContentBlock::Call(call) => assert!(calls.insert(call.id.clone(), false).is_none()),
+                ContentBlock::Text { .. } => text = true,
+                ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => {}
             }
         }
         self.last_text.insert(id, text && calls.is_empty());
@@ -213,27 +215,31 @@ impl Audit {
     fn check_outcomes(&self, kernel: &Kernel) {
         for task in kernel.tasks() {
             let finished = match &task.phase {
-                Phase::Finished(outcome) => Some(outcome),
-                Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Parked(_) | Phase::Interrupted => None,
+                TaskPhase::Finished(outcome) => Some(outcome),
+                TaskPhase::Queued(_)
+                | TaskPhase::Running(_)
+                | TaskPhase::Idle
+                | TaskPhase::Parked(_)
+                | TaskPhase::Interrupted => None,
             };
             assert_eq!(finished, self.finished.get(&task.id));
         }
     }
 
     /// A spawn was refused; a limit that did so is reached.
-    pub(super) fn refused(&self, limits: &Limits, now: At, parent: TaskId, refusal: &Refusal) {
+    pub(super) fn refused(&self, limits: &SessionLimits, now: Timestamp, parent: TaskId, refusal: &InputRefusal) {
         self.starts.refused(limits, now, parent, refusal);
     }
 }
 
 /// A run that is to stop is told so when it starts, and while memory is short nobody starts beside another.
-fn check_start(kernel: &Kernel, run: Run, effects: &[Effect]) {
-    let Some(task) = kernel.task(run.task).filter(|task| task.run() == run) else { return };
-    if let Some((_, how @ Cancel::WrapUp)) = task.cancel.filter(|_| task.is_running()) {
-        assert!(effects.contains(&Effect::Stop { run, how }), "{run} does not know that it is to stop");
+fn check_start(kernel: &Kernel, run: RunId, effects: &[KernelEffect]) {
+    let Some(task) = kernel.task(run.task).filter(|task| task.run_id() == run) else { return };
+    if let Some((_, how @ CancelMode::WrapUp)) = task.cancel.filter(|_| task.is_running()) {
+        assert!(effects.contains(&KernelEffect::Stop { run, how }), "{run} does not know that it is to stop");
     }
-    let has_slot = task.needs_slot() && task.phase == Phase::Running(Footing::Slot);
-    if kernel.state.memory == Memory::Tight && has_slot {
+    let has_slot = task.needs_slot() && task.phase == TaskPhase::Running(SlotStatus::Holding);
+    if kernel.state.memory == MemoryPressure::Tight && has_slot {
         assert_eq!(kernel.state.slots.held, 1, "{run} started beside others though memory is short");
     }
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::*;
 
 use crate::index::Alarm;
-use crate::state::Admission;
+use crate::state::SessionAdmission;
 use crate::*;
 
-pub(super) fn check(kernel: &Kernel, limits: &Limits) {
+pub(super) fn check(kernel: &Kernel, limits: &SessionLimits) {
     let mut names = BTreeSet::new();
     for task in kernel.tasks() {
         if let Some(parent) = task.parent {
@@ -23,29 +23,30 @@ pub(super) fn check(kernel: &Kernel, limits: &Limits) {
     check_ledgers(kernel);
 }
 
-fn check_task(kernel: &Kernel, task: &Task) {
+fn check_task(kernel: &Kernel, task: &KernelTask) {
     if task.is_finished() {
         assert!(task.inbox.is_empty(), "an ended task has mail");
     }
-    if task.mode == Mode::Sync && !task.phase.is_at_rest() {
+    if task.mode == TaskMode::Sync && !task.phase.is_at_rest() {
         let waiters = kernel.state.waiters.get(&task.id).into_iter().flatten();
         assert!(waiters.into_iter().any(|(id, _)| Some(*id) == task.parent), "nobody waits for {}", task.id);
     }
     if task.wake_at.is_some() {
-        let rests = task.phase == Phase::Idle && kernel.state.admission == Admission::Open;
+        let rests = task.phase == TaskPhase::Idle && kernel.state.admission == SessionAdmission::Open;
         assert!(rests && !task.results.is_empty() && task.has_only_results(), "{} waits for nothing", task.id);
     }
-    let at_work =
-        |id: &&TaskId| kernel.task(**id).is_some_and(|child| child.kind == Kind::Agent && !child.phase.is_at_rest());
+    let at_work = |id: &&TaskId| {
+        kernel.task(**id).is_some_and(|child| child.kind == TaskType::Agent && !child.phase.is_at_rest())
+    };
     assert_eq!(task.at_work as usize, task.children.iter().filter(at_work).count(), "agents of {} at work", task.id);
-    let works = task.phase == Phase::Running(Footing::Slot) && !task.work.is_waiting();
+    let works = task.phase == TaskPhase::Running(SlotStatus::Holding) && !task.work.is_waiting();
     assert!(!task.stalled || works, "{} is stalled, and has a reason to be silent", task.id);
     match task.cancel {
-        Some((_, Cancel::WrapUp)) => {
+        Some((_, CancelMode::WrapUp)) => {
             assert!(!task.phase.is_at_rest() || task.is_finished(), "{} rests and is to stop", task.id);
             assert!(task.is_finished() || task.cancel_until.is_some(), "{} may take its time to stop", task.id);
         }
-        Some((_, Cancel::Abort)) => assert!(task.is_finished(), "{} was to stop at once", task.id),
+        Some((_, CancelMode::Abort)) => assert!(task.is_finished(), "{} was to stop at once", task.id),
         None => assert_eq!(task.cancel_until, None),
     }
     for (call, wait) in task.work.waits() {
@@ -53,7 +54,7 @@ fn check_task(kernel: &Kernel, task: &Task) {
         let satisfied = match wait.mode {
             WaitMode::Any => wait.on.is_empty() || wait.on.iter().any(done),
             WaitMode::All => wait.on.iter().all(done),
-            WaitMode::Told => false,
+            WaitMode::Manual => false,
         };
         assert!(!satisfied, "the wait of {call} is over and goes on");
     }
@@ -64,8 +65,8 @@ fn check_lookups(kernel: &Kernel) {
     let state = &kernel.state;
     let (mut waiters, mut alarms) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeSet::new());
     for task in kernel.tasks() {
-        let mut set = |at: Option<At>, alarm| alarms.extend(at.map(|at| (at, task.id, alarm)));
-        if let Phase::Parked(parking) = task.phase {
+        let mut set = |at: Option<Timestamp>, alarm| alarms.extend(at.map(|at| (at, task.id, alarm)));
+        if let TaskPhase::Parked(parking) = task.phase {
             set(parking.until, Alarm::Quota);
         }
         set(task.lease, Alarm::Lease);
@@ -89,20 +90,21 @@ fn check_lookups(kernel: &Kernel) {
 
 /// A session is parked when an agent is, and no agent can go on before that changes.
 fn check_parked(kernel: &Kernel) {
-    let agents = || kernel.tasks().filter(|task| task.kind != Kind::Shell);
-    let parked = |task: &Task| matches!(task.phase, Phase::Parked(_));
-    let can_go_on = |task: &Task| match task.phase {
-        Phase::Queued(_) => true,
-        Phase::Running(_) => {
+    let agents = || kernel.tasks().filter(|task| task.kind != TaskType::Shell);
+    let parked = |task: &KernelTask| matches!(task.phase, TaskPhase::Parked(_));
+    let can_go_on = |task: &KernelTask| match task.phase {
+        TaskPhase::Queued(_) => true,
+        TaskPhase::Running(_) => {
             let open = || task.work.calls().filter(|(_, phase)| **phase != CallPhase::Answered);
-            let for_agents = |wait: &Wait| {
-                let agent = |id: &TaskId| kernel.task(*id).is_some_and(|on| on.kind != Kind::Shell || on.is_finished());
+            let for_agents = |wait: &CallWait| {
+                let agent =
+                    |id: &TaskId| kernel.task(*id).is_some_and(|on| on.kind != TaskType::Shell || on.is_finished());
                 !wait.on.is_empty() && wait.on.iter().all(agent)
             };
             open().next().is_none()
                 || open().any(|(_, phase)| !matches!(phase, CallPhase::Waiting(wait) if for_agents(wait)))
         }
-        Phase::Idle | Phase::Parked(_) | Phase::Interrupted | Phase::Finished(_) => false,
+        TaskPhase::Idle | TaskPhase::Parked(_) | TaskPhase::Interrupted | TaskPhase::Finished(_) => false,
     };
     assert_eq!(kernel.state.parked, agents().filter(|task| parked(task)).count());
     assert_eq!(kernel.parked().is_some(), agents().any(parked) && !agents().any(can_go_on));
@@ -110,15 +112,15 @@ fn check_parked(kernel: &Kernel) {
 
 /// Agents that run are within the cap of the session and of their type, those who came back from a wait included; and
 /// no slot is free that somebody in line could have.
-fn check_slots(kernel: &Kernel, limits: &Limits) {
+fn check_slots(kernel: &Kernel, limits: &SessionLimits) {
     let slots = &kernel.state.slots;
     let mut held = BTreeMap::<&str, u32>::new();
     for task in kernel.tasks().filter(|task| task.needs_slot()) {
-        assert_eq!(slots.fresh.contains(task.id), matches!(task.phase, Phase::Queued(_)));
-        assert_eq!(slots.returning.contains(task.id), task.phase == Phase::Running(Footing::Returning));
-        let lent = task.phase == Phase::Running(Footing::Lent);
+        assert_eq!(slots.fresh.contains(task.id), matches!(task.phase, TaskPhase::Queued(_)));
+        assert_eq!(slots.returning.contains(task.id), task.phase == TaskPhase::Running(SlotStatus::Returning));
+        let lent = task.phase == TaskPhase::Running(SlotStatus::Lent);
         assert!(!lent || task.work.is_waiting(), "a slot is lent for nothing");
-        if task.phase == Phase::Running(Footing::Slot) {
+        if task.phase == TaskPhase::Running(SlotStatus::Holding) {
             *held.entry(&task.agent).or_default() += 1;
         }
     }
@@ -130,9 +132,9 @@ fn check_slots(kernel: &Kernel, limits: &Limits) {
         assert!(held <= *cap, "more agents of the type {kind} run than may");
     }
     let has_room = |kind: &str| limits.of_type.get(kind).is_none_or(|cap| slots.held_by(kind) < *cap);
-    let tight = kernel.state.memory == Memory::Tight && slots.held > 0;
+    let tight = kernel.state.memory == MemoryPressure::Tight && slots.held > 0;
     let next = slots.returning.first(has_room).or(slots.fresh.first(has_room).filter(|_| !tight));
-    let owned = kernel.tasks().any(Task::is_running) && kernel.state.admission == Admission::Open;
+    let owned = kernel.tasks().any(KernelTask::is_running) && kernel.state.admission == SessionAdmission::Open;
     assert!(!owned || slots.held == limits.live || next.is_none(), "a slot is free and somebody waits for it");
 }
 
@@ -141,7 +143,7 @@ fn check_ledgers(kernel: &Kernel) {
     for task in kernel.tasks() {
         let booked = task.ledger.spent.plus(task.ledger.reserved);
         assert!(task.ledger.budget.allows(booked), "{} spent past its budget", task.id);
-        if let Work::Asking(asked) = &task.work {
+        if let ActivationWork::Asking(asked) = &task.work {
             for above in kernel.state.lineage(task.id) {
                 let sum = asking.entry(above.id).or_default();
                 *sum = sum.plus(asked.reserved);
@@ -156,11 +158,11 @@ fn check_ledgers(kernel: &Kernel) {
 /// A state folded from the log is the state that wrote it, but for what is not durable.
 pub(super) fn same_but_for_leases_and_memory(live: &Kernel, folded: &Kernel) {
     let mut live = live.clone();
-    live.state.memory = Memory::default();
-    let fleeting = |task: &&Task| task.lease.is_some() || task.streamed.is_some();
+    live.state.memory = MemoryPressure::default();
+    let fleeting = |task: &&KernelTask| task.lease.is_some() || task.streamed.is_some();
     let leased: Vec<TaskId> = live.tasks().filter(fleeting).map(|task| task.id).collect();
     for id in leased {
-        let unlease = |task: &mut Task| {
+        let unlease = |task: &mut KernelTask| {
             (task.lease, task.streamed) = (None, None);
             Ok(())
         };
@@ -174,8 +176,8 @@ pub(super) fn nobody_runs(kernel: &Kernel) {
 }
 
 /// Whatever was due has been dealt with: an alarm that stays would ring for ever.
-pub(super) fn no_alarm_is_late(kernel: &Kernel, now: At) {
-    assert!(kernel.alarm().is_none_or(|at| at > now), "an alarm rang and nothing happened");
+pub(super) fn no_alarm_is_late(kernel: &Kernel, now: Timestamp) {
+    assert!(kernel.next_alarm().is_none_or(|at| at > now), "an alarm rang and nothing happened");
 }
 
 /// After an orderly end nothing is left to do.
@@ -187,6 +189,6 @@ pub(super) fn at_rest(kernel: &Kernel) {
     assert!(state.waiters.is_empty() && state.alarms.is_empty() && state.asks.is_empty());
     for task in kernel.tasks() {
         assert_eq!(task.ledger.reserved, Cost::ZERO);
-        assert!(task.phase.is_at_rest() && task.unparted.is_empty());
+        assert!(task.phase.is_at_rest() && task.pending_stop_hooks.is_empty());
     }
 }

@@ -2,41 +2,43 @@
 
 use protocol::*;
 
-use super::world::{FREE, World, answer, answered, begin, say};
+use super::simulated_session::{FREE, SimulatedSession, answer, answered, begin, say};
 use crate::*;
 
-impl World {
+impl SimulatedSession {
     /// Lets everything end in order: every run answers what is open and ends, until nothing is left to run.
     pub(super) fn drain(&mut self) {
-        self.must_or_closed(Input::Resume);
+        self.must_or_closed(KernelInput::Resume);
         for _ in 0..5_000 {
             let Some(run) = self.active.values().next_back().copied() else { break };
             self.finish_step(run);
         }
-        if let Some(at) = self.kernel.alarm() {
+        if let Some(at) = self.kernel.next_alarm() {
             self.now = at.max(self.now);
             self.tick();
             self.drain();
         }
-        self.part_from_all();
+        self.run_all_stop_hooks();
     }
 
-    fn finish_step(&mut self, run: Run) {
-        let Some(task) = self.kernel.task(run.task).filter(|task| task.is_running() && task.run() == run) else {
+    fn finish_step(&mut self, run: RunId) {
+        let Some(task) = self.kernel.task(run.task).filter(|task| task.is_running() && task.run_id() == run) else {
             self.active.remove(&run.task);
             return;
         };
         let (turn, kind) = (task.turn, task.kind);
         // A last turn that is due is taken, whatever was said before.
-        let due = task.work.is_between() && matches!(task.last, Some(Last::Due(_)));
-        let work = if due { Work::Boundary } else { task.work.clone() };
-        if kind == Kind::Shell {
-            self.must(Input::Report(run, Report::Ended { ending: Ending::Completed, text: "ran".into() }));
+        let due = task.work.is_between() && matches!(task.last_turn, Some(LastTurn::Due(_)));
+        let work = if due { ActivationWork::Boundary } else { task.work.clone() };
+        if kind == TaskType::Shell {
+            self.must(KernelInput::Report(run, RunUpdate::Ended { ending: RunEnding::Completed, text: "ran".into() }));
             return;
         }
         match work {
-            Work::Asking(_) => self.must(Input::Report(run, answer(turn, vec![say("done")], Cost::ZERO))),
-            Work::Acting(calls) => {
+            ActivationWork::Asking(_) => {
+                self.must(KernelInput::Report(run, answer(turn, vec![say("done")], Cost::ZERO)))
+            }
+            ActivationWork::Acting(calls) => {
                 let open = calls.into_iter().find(|(_, phase)| {
                     matches!(
                         phase,
@@ -44,25 +46,25 @@ impl World {
                     )
                 });
                 match open {
-                    Some((call, _)) => self.must(Input::Report(run, answered(turn, call))),
+                    Some((call, _)) => self.must(KernelInput::Report(run, answered(turn, call))),
                     None if self.decide_for(run) => {}
                     None => self.finish_one_below(run),
                 }
             }
-            Work::Answered { text: true } => {
-                self.must(Input::Report(run, Report::Boundary(Point::End)));
-                let ended = Report::Ended { ending: Ending::Completed, text: "done".into() };
-                self.must(Input::Report(run, ended));
+            ActivationWork::Answered { text: true } => {
+                self.must(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
+                let ended = RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() };
+                self.must(KernelInput::Report(run, ended));
             }
-            Work::Fresh | Work::Boundary | Work::Answered { text: false } => {
-                match self.kernel.apply(self.now, Input::Report(run, begin(FREE))) {
+            ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { text: false } => {
+                match self.kernel.apply(self.now, KernelInput::Report(run, begin(FREE))) {
                     Ok(effects) => self.perform(effects),
-                    Err(Refusal::NoSlot) => self.finish_one_below(run),
+                    Err(InputRefusal::NoSlot) => self.finish_one_below(run),
                     Err(_) => {
                         // Mail that is not heard would wake the task again, for the same end.
-                        self.must(Input::Report(run, Report::Boundary(Point::Between)));
-                        let ending = Ending::TimedOut(Limit::Turns);
-                        self.must(Input::Report(run, Report::Ended { ending, text: String::new() }));
+                        self.must(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between)));
+                        let ending = RunEnding::TimedOut(LimitKind::Turns);
+                        self.must(KernelInput::Report(run, RunUpdate::Ended { ending, text: String::new() }));
                     }
                 }
             }
@@ -70,18 +72,18 @@ impl World {
     }
 
     /// The run can only wait: lets another one work, which must exist or the session would be stuck.
-    fn finish_one_below(&mut self, waiting: Run) {
+    fn finish_one_below(&mut self, waiting: RunId) {
         let next = self.active.values().copied().find(|run| *run != waiting && self.can_work(*run));
         match next {
             Some(run) => self.finish_step(run),
-            None => match self.kernel.alarm() {
+            None => match self.kernel.next_alarm() {
                 Some(at) => {
                     self.now = at.max(self.now);
                     self.tick();
                 }
                 // A person decides in the end what another one waits for.
                 None => {
-                    let others: Vec<Run> = self.active.values().copied().collect();
+                    let others: Vec<RunId> = self.active.values().copied().collect();
                     let decided = others.into_iter().any(|run| self.decide_for(run));
                     assert!(decided, "deadlock: {waiting} waits and nobody can work");
                 }
@@ -89,14 +91,14 @@ impl World {
         }
     }
 
-    pub(super) fn can_work(&self, run: Run) -> bool {
+    pub(super) fn can_work(&self, run: RunId) -> bool {
         self.kernel.task(run.task).is_some_and(|task| {
             let stuck =
                 task.work.calls().all(|(_, phase)| {
                     matches!(phase, CallPhase::Waiting(_) | CallPhase::Asking(_) | CallPhase::Answered)
-                }) && matches!(task.work, Work::Acting(_));
-            let footed = task.phase == Phase::Running(Footing::Slot) || !task.work.is_between();
-            task.is_running() && task.run() == run && footed && !stuck
+                }) && matches!(task.work, ActivationWork::Acting(_));
+            let footed = task.phase == TaskPhase::Running(SlotStatus::Holding) || !task.work.is_between();
+            task.is_running() && task.run_id() == run && footed && !stuck
         })
     }
 }

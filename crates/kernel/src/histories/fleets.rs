@@ -7,8 +7,8 @@ use std::time::Duration;
 use protocol::*;
 
 use super::in_parallel;
-use super::world::World;
-use crate::state::Admission;
+use super::simulated_session::SimulatedSession;
+use crate::state::SessionAdmission;
 use crate::*;
 
 const STEPS: usize = 60;
@@ -17,8 +17,8 @@ const CASES: u64 = 10_000;
 /// The types of agents that todos name; the first two are capped.
 const KINDS: [Option<&str>; 4] = [Some("build"), Some("look"), Some("think"), None];
 
-struct Fleet {
-    world: World,
+struct FleetHistory {
+    world: SimulatedSession,
     /// The table as the projection of the log would have it, with what nobody has read yet.
     table: BTreeMap<TodoId, Todo>,
     /// Who holds what, as the log tells.
@@ -29,23 +29,23 @@ struct Fleet {
     refusals: BTreeSet<&'static str>,
 }
 
-impl Fleet {
-    fn new(seed: u64) -> Fleet {
-        let limits = Limits {
+impl FleetHistory {
+    fn new(seed: u64) -> FleetHistory {
+        let limits = SessionLimits {
             live: 1 + (seed % 5) as u32,
             depth: 3,
             total: 200,
             rate: 200,
             of_type: [("build".to_owned(), 1), ("look".to_owned(), 2)].into(),
             grace: Duration::from_millis(50),
-            holds: 1,
-            repairs: 1,
-            continues: 2,
+            max_stop_blocks: 1,
+            max_repairs: 1,
+            max_continues: 2,
             autopilot_turns: 50,
             result_window: Duration::from_millis(20),
         };
-        let mut fleet = Fleet {
-            world: World::with_limits(seed, limits),
+        let mut fleet = FleetHistory {
+            world: SimulatedSession::with_limits(seed, limits),
             table: BTreeMap::new(),
             holders: BTreeMap::new(),
             fence: 0,
@@ -54,7 +54,7 @@ impl Fleet {
             refusals: BTreeSet::new(),
         };
         for _ in 0..fleet.world.dice.below(12) {
-            fleet.somebody_plans(Origin::User);
+            fleet.somebody_plans(Principal::User);
         }
         fleet
     }
@@ -64,9 +64,9 @@ impl Fleet {
             0..11 => self.world.step(),
             11..14 => self.dispatch(),
             14..16 => self.claim_anything(),
-            16 => self.somebody_plans(Origin::User),
+            16 => self.somebody_plans(Principal::User),
             17 => {
-                let by = self.world.kernel.root().map_or(Origin::User, |id| Origin::Task { id });
+                let by = self.world.kernel.root().map_or(Principal::User, |id| Principal::Task { id });
                 self.somebody_plans(by);
             }
             18 => self.a_worker_lies(),
@@ -75,7 +75,7 @@ impl Fleet {
         self.check();
     }
 
-    fn give(&mut self, input: Input) -> Option<Refusal> {
+    fn give(&mut self, input: KernelInput) -> Option<InputRefusal> {
         let refusal = self.world.may(input);
         self.sync();
         refusal
@@ -85,7 +85,7 @@ impl Fleet {
         if self.world.kernel.graph().fleet().is_some() && !self.world.dice.one_in(4) {
             return;
         }
-        let terms = FleetTerms {
+        let terms = FleetConfig {
             agent: None,
             goal: "all of it".into(),
             parallel: Some(1 + self.world.dice.below(4) as u32).filter(|_| self.world.dice.one_in(2)),
@@ -99,29 +99,29 @@ impl Fleet {
         };
         let circle = self.world.kernel.graph().cycle();
         match self.world.kernel.graph().fleet() {
-            Some(_) => assert_eq!(self.give(Input::EndFleet(FleetEnd::Stopped)), None),
-            None => assert_eq!(self.give(Input::BeginFleet(terms)), circle.map(Refusal::TodoCycle)),
+            Some(_) => assert_eq!(self.give(KernelInput::EndFleet(FleetEnd::Stopped)), None),
+            None => assert_eq!(self.give(KernelInput::BeginFleet(terms)), circle.map(InputRefusal::TodoCycle)),
         }
     }
 
     /// A worker is started for everything that is due, and then nothing that is ready has a free place.
     fn dispatch(&mut self) {
-        let due = self.world.kernel.due("think");
+        let due = self.world.kernel.due_todos("think");
         for todo in due {
             match self.claim(&todo) {
                 None => {}
                 // Whoever asks is told that the session has started all it may, and can say so of the todo.
-                Some(Refusal::Total { .. }) => return,
+                Some(InputRefusal::Total { .. }) => return,
                 Some(refusal) => panic!("{todo} was due, and {refusal}"),
             }
         }
         let kernel = &self.world.kernel;
-        assert_eq!(kernel.due("think"), []);
+        assert_eq!(kernel.due_todos("think"), []);
         let Some(terms) = kernel.graph().fleet() else { return };
         let slots = &kernel.state.slots;
         let full = (slots.held as usize + slots.fresh.len() + slots.returning.len()) >= self.world.limits.live as usize
             || terms.parallel.is_some_and(|cap| kernel.graph().claimed() >= cap)
-            || kernel.state.admission == Admission::Closed
+            || kernel.state.admission == SessionAdmission::Closed
             || kernel.root().and_then(|root| kernel.task(root)).is_some_and(|root| root.cancel.is_some());
         for (todo, node) in kernel.graph().ready().filter(|_| !full) {
             let kind = node.agent.as_deref().unwrap_or("think");
@@ -130,12 +130,19 @@ impl Fleet {
         }
     }
 
-    fn claim(&mut self, todo: &TodoId) -> Option<Refusal> {
+    fn claim(&mut self, todo: &TodoId) -> Option<InputRefusal> {
         let id = self.world.new_id();
         let agent = self.world.kernel.graph().node(todo).and_then(|node| node.agent.clone());
         let agent = agent.as_deref().unwrap_or("think").to_owned();
-        let spec = TaskSpec { todo: Some(todo.clone()), ..TaskSpec::new(Kind::Agent, agent, todo.0.as_str()) };
-        self.give(Input::Spawn(Spawn { id, spec, prompt: "do it".into(), by: None, until: None, definition: None }))
+        let spec = TaskSpec { todo: Some(todo.clone()), ..TaskSpec::new(TaskType::Agent, agent, todo.0.as_str()) };
+        self.give(KernelInput::Spawn(TaskSpawn {
+            id,
+            spec,
+            prompt: "do it".into(),
+            by: None,
+            until: None,
+            definition: None,
+        }))
     }
 
     /// Whatever is claimed must be ready and free.
@@ -146,10 +153,10 @@ impl Fleet {
         let (fleet, ready, held) = (graph.fleet().is_some(), graph.is_ready(&todo), self.holders.contains_key(&todo));
         match self.claim(&todo) {
             None => assert!(fleet && ready && !held, "{todo} was claimed"),
-            Some(Refusal::TodoHeld { .. }) => assert!(held && self.refuses("held")),
-            Some(Refusal::TodoNotReady(_)) => assert!(!ready && !held && self.refuses("not ready")),
-            Some(Refusal::TodosHeld { .. }) => assert!(ready && self.refuses("enough")),
-            Some(Refusal::NoFleet) => assert!(!fleet),
+            Some(InputRefusal::TodoHeld { .. }) => assert!(held && self.refuses("held")),
+            Some(InputRefusal::TodoNotReady(_)) => assert!(!ready && !held && self.refuses("not ready")),
+            Some(InputRefusal::TodosHeld { .. }) => assert!(ready && self.refuses("enough")),
+            Some(InputRefusal::NoFleet) => assert!(!fleet),
             Some(_) => {}
         }
     }
@@ -160,14 +167,14 @@ impl Fleet {
     }
 
     /// Somebody who may adds a todo, changes one, or takes one away.
-    fn somebody_plans(&mut self, by: Origin) {
+    fn somebody_plans(&mut self, by: Principal) {
         let dice = &mut self.world.dice;
         let id = TodoId(format!("t{}", dice.below(14)));
         if self.table.contains_key(&id) && dice.one_in(6) {
             self.table.remove(&id);
             // Rows that name it lose that with it.
             let changed: Vec<Todo> = self.table.values_mut().filter_map(|todo| without(todo, &id)).collect();
-            self.give(Input::Todos { by, changed, gone: vec![id], upto: 0 });
+            self.give(KernelInput::Todos { by, changed, gone: vec![id], upto: 0 });
             return;
         }
         let known: Vec<TodoId> = self.table.keys().filter(|known| **known != id).cloned().collect();
@@ -184,7 +191,7 @@ impl Fleet {
             ..Todo::new(id.0.clone(), "work")
         };
         self.table.insert(id, todo.clone());
-        self.give(Input::Todos { by, changed: vec![todo], gone: Vec::new(), upto: 0 });
+        self.give(KernelInput::Todos { by, changed: vec![todo], gone: Vec::new(), upto: 0 });
     }
 
     /// A worker says of some todo whatever it likes. While a fleet works that changes nothing.
@@ -193,20 +200,20 @@ impl Fleet {
             self.world.kernel.tasks().filter(|task| task.depth > 0).map(|task| task.id).collect();
         let todos: Vec<Todo> = self.table.values().cloned().collect();
         let (Some(id), Some(todo)) = (self.world.dice.pick(&workers), self.world.dice.pick(&todos)) else { return };
-        let before = self.world.kernel.graph().node(&todo.id).map(|node| node.standing.clone());
+        let before = self.world.kernel.graph().node(&todo.id).map(|node| node.progress.clone());
         let status = self.world.dice.pick(&TodoStatus::ALL).unwrap_or_default();
         let said = Todo { status, ..todo.clone() };
         self.table.insert(todo.id.clone(), said.clone());
-        self.give(Input::Todos { by: Origin::Task { id }, changed: vec![said], gone: Vec::new(), upto: 0 });
+        self.give(KernelInput::Todos { by: Principal::Task { id }, changed: vec![said], gone: Vec::new(), upto: 0 });
         if self.world.kernel.graph().fleet().is_some() {
-            let after = self.world.kernel.graph().node(&todo.id).map(|node| node.standing.clone());
+            let after = self.world.kernel.graph().node(&todo.id).map(|node| node.progress.clone());
             assert_eq!(after, before, "the word of {id} about {} counted", todo.id);
         }
     }
 
     /// Reads what the log tells of the todos.
     fn sync(&mut self) {
-        let news: Vec<Entry> = self.world.log[self.read..].to_vec();
+        let news: Vec<LogEntry> = self.world.log[self.read..].to_vec();
         for entry in news {
             match &entry.event {
                 Event::TodosChanged { changed, gone, .. } => {
@@ -241,7 +248,7 @@ impl Fleet {
                     assert!(holder.is_none_or(|(task, _)| task == entry.task), "{todo} was blocked under its owner");
                     self.stand(todo, TodoStatus::Blocked);
                 }
-                Event::TodoFreed { todo } => self.stand(todo, TodoStatus::Pending),
+                Event::TodoUnblocked { todo } => self.stand(todo, TodoStatus::Pending),
                 _ => {}
             }
         }
@@ -257,10 +264,10 @@ impl Fleet {
         let kernel = &self.world.kernel;
         let graph = kernel.graph();
         let statuses = |todo: &Todo| (todo.id.clone(), todo.status);
-        let known: BTreeMap<_, _> = graph.nodes().map(|(id, node)| (id.clone(), node.standing.status())).collect();
+        let known: BTreeMap<_, _> = graph.nodes().map(|(id, node)| (id.clone(), node.progress.status())).collect();
         assert_eq!(known, self.table.values().map(statuses).collect(), "kernel and table disagree");
-        let held = graph.nodes().filter_map(|(id, node)| match node.standing {
-            Standing::Claimed { task, fence } => Some((id.clone(), (task, fence))),
+        let held = graph.nodes().filter_map(|(id, node)| match node.progress {
+            TodoProgress::Claimed { task, fence } => Some((id.clone(), (task, fence))),
             _ => None,
         });
         assert_eq!(held.collect::<BTreeMap<_, _>>(), self.holders);
@@ -283,21 +290,22 @@ impl Fleet {
     /// What is ready, and what blocks what, is what a look at every todo would find.
     fn check_ready(&self) {
         let graph = self.world.kernel.graph();
-        let standing = |id: &TodoId| graph.node(id).map(|node| &node.standing);
-        let is_done = |id: &TodoId| standing(id) == Some(&Standing::Done);
-        let ready =
-            graph.nodes().filter(|(_, node)| node.standing == Standing::Pending && node.depends_on.iter().all(is_done));
+        let standing = |id: &TodoId| graph.node(id).map(|node| &node.progress);
+        let is_done = |id: &TodoId| standing(id) == Some(&TodoProgress::Done);
+        let ready = graph
+            .nodes()
+            .filter(|(_, node)| node.progress == TodoProgress::Pending && node.depends_on.iter().all(is_done));
         let found: BTreeSet<TodoId> = graph.ready().map(|(id, _)| id.clone()).collect();
         assert_eq!(found, ready.map(|(id, _)| id.clone()).collect());
         if graph.fleet().is_none() {
             return;
         }
         for (id, node) in graph.nodes() {
-            let blocked = node.depends_on.iter().any(|above| matches!(standing(above), Some(Standing::Blocked(_))));
-            match &node.standing {
-                Standing::Pending => assert!(!blocked, "{id} is pending and depends on what is blocked"),
-                Standing::Blocked(Blocked::Upstream { .. }) => assert!(blocked, "nothing blocks {id}"),
-                Standing::Blocked(Blocked::Cycle { path }) => assert_eq!(path.first(), Some(id)),
+            let blocked = node.depends_on.iter().any(|above| matches!(standing(above), Some(TodoProgress::Blocked(_))));
+            match &node.progress {
+                TodoProgress::Pending => assert!(!blocked, "{id} is pending and depends on what is blocked"),
+                TodoProgress::Blocked(BlockReason::Upstream { .. }) => assert!(blocked, "nothing blocks {id}"),
+                TodoProgress::Blocked(BlockReason::Cycle { path }) => assert_eq!(path.first(), Some(id)),
                 _ => {}
             }
         }
@@ -305,13 +313,13 @@ impl Fleet {
 
     /// Everything that can be done is, and nothing stays held.
     fn finish(&mut self) {
-        if self.world.kernel.state.admission == Admission::Closed {
+        if self.world.kernel.state.admission == SessionAdmission::Closed {
             self.world.the_owner_dies();
         }
         for _ in 0..400 {
             self.world.drain();
             self.check();
-            let due = self.world.kernel.due("think");
+            let due = self.world.kernel.due_todos("think");
             let Some(todo) = due.first() else { break };
             if self.claim(todo).is_some() {
                 break;
@@ -321,7 +329,7 @@ impl Fleet {
         self.check();
         let graph = self.world.kernel.graph();
         assert_eq!(graph.claimed(), 0, "something is in progress and nobody works");
-        let stuck = graph.fleet().is_some() && self.world.kernel.started() < self.world.limits.total;
+        let stuck = graph.fleet().is_some() && self.world.kernel.started_agents() < self.world.limits.total;
         assert!(!stuck || graph.ready().next().is_none(), "something is ready at the end");
     }
 }
@@ -334,7 +342,7 @@ fn without(todo: &mut Todo, gone: &TodoId) -> Option<Todo> {
 }
 
 fn history(seed: u64) {
-    let mut fleet = Fleet::new(seed);
+    let mut fleet = FleetHistory::new(seed);
     (0..STEPS).for_each(|_| fleet.step());
     fleet.finish();
 }
@@ -348,13 +356,15 @@ fn f4_every_todo_has_one_owner_at_a_time_and_nothing_ready_waits_while_a_slot_is
 fn f4_histories_of_fleets_come_to_every_event_and_refusal() {
     let (mut events, mut refusals) = (BTreeSet::new(), BTreeSet::new());
     for seed in 0..600 {
-        let mut fleet = Fleet::new(seed);
+        let mut fleet = FleetHistory::new(seed);
         (0..STEPS).for_each(|_| fleet.step());
-        let kind = |entry: &Entry| serde_json::to_value(&entry.event).unwrap()["type"].as_str().unwrap().to_owned();
+        let kind = |entry: &LogEntry| serde_json::to_value(&entry.event).unwrap()["type"].as_str().unwrap().to_owned();
         events.extend(fleet.world.log.iter().map(kind));
         refusals.extend(fleet.refusals);
     }
-    for event in ["todosChanged", "fleetBegan", "todoClaimed", "todoReturned", "todoDone", "todoBlocked", "todoFreed"] {
+    for event in
+        ["todosChanged", "fleetBegan", "todoClaimed", "todoReturned", "todoDone", "todoBlocked", "todoUnblocked"]
+    {
         assert!(events.contains(event), "{event}: {events:?}");
     }
     assert_eq!(refusals, ["enough", "held", "not ready"].into());

@@ -14,8 +14,8 @@ use protocol::*;
 use crate::*;
 
 #[derive(Default)]
-pub(super) struct Mails {
-    unread: BTreeMap<TaskId, BTreeMap<MailId, Delivery>>,
+pub(super) struct MailAudit {
+    unread: BTreeMap<TaskId, BTreeMap<MailId, MailDelivery>>,
     admitted: BTreeSet<MailId>,
     told: BTreeSet<(TaskId, Activation)>,
     /// Tasks that read no mail but what they are made with.
@@ -32,21 +32,21 @@ pub(super) struct Mails {
     owed: BTreeSet<TaskId>,
 }
 
-impl Mails {
+impl MailAudit {
     pub(super) fn read(&mut self, id: TaskId, event: &Event) {
         let told = matches!(event, Event::MailAdmitted { .. }) || self.held.is_none();
         assert!(told, "a stop was held and the reason was not told at once");
         match event {
-            Event::StopHeld { reason, .. } => self.held = Some((id, reason.clone())),
+            Event::StopBlocked { reason, .. } => self.held = Some((id, reason.clone())),
             Event::MailAdmitted { mail, from, delivery, body } => self.admit(id, *mail, *from, *delivery, body),
             Event::MailDelivered { mail } => self.deliver(id, mail),
             Event::MailExpired { mail } => self.settle(id, *mail),
             Event::TaskCreated(spec) => {
-                self.commands.extend((spec.kind == Kind::Shell).then_some(id));
-                self.awaited.extend((spec.mode == Mode::Sync).then_some(id));
+                self.commands.extend((spec.kind == TaskType::Shell).then_some(id));
+                self.awaited.extend((spec.mode == TaskMode::Sync).then_some(id));
             }
             Event::TaskPromoted => assert!(self.awaited.remove(&id), "{id} was in the background already"),
-            Event::ActivationEnded { outcome: Outcome::Completed, .. } if !self.commands.contains(&id) => {
+            Event::ActivationEnded { outcome: TaskOutcome::Completed, .. } if !self.commands.contains(&id) => {
                 let unread: Vec<MailId> = self.unread.get(&id).into_iter().flatten().map(|(mail, _)| *mail).collect();
                 let gathers = unread.iter().all(|mail| self.results.contains(mail));
                 assert!(gathers, "{id} completed over unread mail");
@@ -58,29 +58,29 @@ impl Mails {
         }
     }
 
-    fn admit(&mut self, to: TaskId, mail: MailId, from: Origin, delivery: Delivery, body: &Body) {
+    fn admit(&mut self, to: TaskId, mail: MailId, from: Principal, delivery: MailDelivery, body: &MailBody) {
         assert!(self.admitted.insert(mail), "{mail} was admitted twice");
         self.unread.entry(to).or_default().insert(mail, delivery);
-        if let Body::Result { task, activation } = body {
+        if let MailBody::Result { task, activation } = body {
             self.results.insert(mail);
             assert!(self.told.insert((*task, *activation)), "the result of {task} was told twice");
             assert!(!self.awaited.contains(task), "the result of {task} was told to a call and as mail");
         }
         if let Some((held, reason)) = self.held.take() {
-            assert_eq!((held, Origin::Runtime, &Body::text(reason)), (to, from, body));
+            assert_eq!((held, Principal::Runtime, &MailBody::text(reason)), (to, from, body));
             self.reasons.entry(to).or_default().insert(mail);
         }
     }
 
     fn deliver(&mut self, id: TaskId, mail: &[MailId]) {
         assert!(mail.is_sorted(), "mail is delivered out of order");
-        let kinds: Vec<Delivery> = mail.iter().map(|mail| self.unread[&id][mail]).collect();
+        let kinds: Vec<MailDelivery> = mail.iter().map(|mail| self.unread[&id][mail]).collect();
         mail.iter().for_each(|mail| self.settle(id, *mail));
         let left = &self.unread[&id];
         for (mail, kind) in mail.iter().zip(kinds) {
             let overtaken = left.range(..mail).any(|(_, other)| match (kind, other) {
-                (Delivery::FollowUp, _) => true,
-                (Delivery::Steer | Delivery::Interrupt, other) => *other != Delivery::FollowUp,
+                (MailDelivery::FollowUp, _) => true,
+                (MailDelivery::Steer | MailDelivery::Interrupt, other) => *other != MailDelivery::FollowUp,
             });
             assert!(!overtaken, "{mail} overtook mail that came before");
         }

@@ -5,23 +5,23 @@
 mod asks;
 mod audit;
 mod checks;
-mod dice;
 mod drain;
 mod fleets;
 mod hooks;
 mod mails;
 mod modes;
-mod others;
+mod outside;
+mod rng;
 mod run_turns;
 mod runs;
+mod simulated_session;
 mod starts;
 mod trees;
-mod world;
 
 use std::collections::BTreeSet;
 
-use protocol::Entry;
-use world::World;
+use protocol::LogEntry;
+use simulated_session::SimulatedSession;
 
 const STEPS: usize = 80;
 
@@ -33,7 +33,7 @@ fn histories() -> u64 {
 
 /// Runs one history: random steps under random limits, then an orderly end.
 fn history(seed: u64) {
-    let mut world = World::new(seed);
+    let mut world = SimulatedSession::new(seed);
     for _ in 0..STEPS {
         world.step();
     }
@@ -67,17 +67,27 @@ fn every_invariant_holds_over_random_histories() {
 fn histories_come_to_every_event_and_to_every_limit() {
     let (mut events, mut refusals) = (BTreeSet::new(), BTreeSet::new());
     for seed in 0..1_000 {
-        let mut world = World::new(seed);
+        let mut world = SimulatedSession::new(seed);
         (0..STEPS).for_each(|_| world.step());
-        let kind = |entry: &Entry| serde_json::to_value(&entry.event).unwrap()["type"].to_string();
+        let kind = |entry: &LogEntry| serde_json::to_value(&entry.event).unwrap()["type"].to_string();
         events.extend(world.log.iter().map(kind));
         refusals.extend(world.refusals);
     }
     // All but what a newer version wrote, and what says that another model answered.
     assert_eq!(events.len(), 45, "{events:?}");
-    let limits =
-        ["Budget", "BudgetHeld", "Depth", "Holds", "Rate", "Total", "Turns", "WrappedUp", "NoObjective", "Closing"];
-    let states = ["Closed", "Ended", "MailWaiting", "NoSlot", "NotAwaited", "NotRoots", "Stopping", "WaitCycle"];
+    let limits = [
+        "Budget",
+        "BudgetHeld",
+        "Depth",
+        "StopBlockLimit",
+        "Rate",
+        "Total",
+        "Turns",
+        "WrappedUp",
+        "NoObjective",
+        "Closing",
+    ];
+    let states = ["Closed", "Ended", "MailWaiting", "NoSlot", "NotAwaited", "NotRootChild", "Stopping", "WaitCycle"];
     for refusal in limits.into_iter().chain(states) {
         assert!(refusals.contains(refusal), "nothing was refused as {refusal}: {refusals:?}");
     }

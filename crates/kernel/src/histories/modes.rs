@@ -3,10 +3,10 @@
 
 use protocol::*;
 
-use super::world::World;
+use super::simulated_session::SimulatedSession;
 use crate::*;
 
-impl World {
+impl SimulatedSession {
     pub(super) fn somebody_steers(&mut self) {
         let mode = match self.dice.below(6) {
             0 => SessionMode::Interactive,
@@ -16,12 +16,12 @@ impl World {
         let input = match self.dice.below(6) {
             4 => {
                 let id = DefinitionId(format!("d{}", self.dice.below(4)));
-                Input::Define(vec![Definition { id, spec: Box::default() }])
+                KernelInput::Define(vec![AgentDefinition { id, spec: Box::default() }])
             }
             5 => return self.somebody_compacts(),
-            0 => Input::SetMode { mode, by: Origin::User },
-            1 => Input::SetModel { model: format!("m{}", self.dice.below(2)), by: Origin::User },
-            _ => Input::GoOn { state: format!("s{}", self.dice.below(2)), text: "go on".into() },
+            0 => KernelInput::SetMode { mode, by: Principal::User },
+            1 => KernelInput::SetModel { model: format!("m{}", self.dice.below(2)), by: Principal::User },
+            _ => KernelInput::ContinueAutopilot { state: format!("s{}", self.dice.below(2)), text: "go on".into() },
         };
         let _refusal = self.may(input);
     }
@@ -29,43 +29,43 @@ impl World {
     /// A conversation is made shorter only while nobody has it under way.
     fn somebody_compacts(&mut self) {
         let Some(task) = self.any_task() else { return };
-        let rests = self.kernel.task(task).is_some_and(|task| task.phase == Phase::Idle);
-        let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::Asked };
-        assert_eq!(self.may(Input::Compact { task, compaction }).is_none(), rests);
+        let rests = self.kernel.task(task).is_some_and(|task| task.phase == TaskPhase::Idle);
+        let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::Requested };
+        assert_eq!(self.may(KernelInput::Compact { task, compaction }).is_none(), rests);
     }
 
-    pub(super) fn ask_plan(&mut self, run: Run, turn: Turn, call: CallId) {
+    pub(super) fn ask_plan(&mut self, run: RunId, turn: Turn, call: CallId) {
         let action = self.dice.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly);
-        let subject = Subject::Plan {
+        let subject = AskSubject::Plan {
             summary: "s".into(),
             plan: "p".into(),
             actions: PlanAction::ALL.to_vec(),
             recommended: action,
-            otherwise: action,
+            default_action: action,
         };
-        if self.kernel.helm().mode == SessionMode::Plan && self.kernel.root() == Some(run.task) {
-            return self.ask_unless(run, turn, call, subject, &Refusal::NoPlan);
+        if self.kernel.root_control().mode == SessionMode::Plan && self.kernel.root() == Some(run.task) {
+            return self.ask_unless(run, turn, call, subject, &InputRefusal::NoPlan);
         }
         let ask = Ask { id: AskId("none".into()), call, subject, until_at: None };
-        let refused = self.kernel.clone().apply(self.now, Input::Report(run, Report::Ask { turn, ask }));
-        assert_eq!(refused, Err(Refusal::NoPlan));
+        let refused = self.kernel.clone().apply(self.now, KernelInput::Report(run, RunUpdate::Ask { turn, ask }));
+        assert_eq!(refused, Err(InputRefusal::NoPlan));
     }
 
-    pub(super) fn report_objective(&mut self, run: Run, turn: Turn, call: CallId) {
+    pub(super) fn report_objective(&mut self, run: RunId, turn: Turn, call: CallId) {
         let summary = "done".into();
         let completion = match self.dice.below(2) {
-            0 => Completion::Done { summary },
-            _ => Completion::Blocked { summary, reason: "no key".into() },
+            0 => ObjectiveReport::Done { summary },
+            _ => ObjectiveReport::Blocked { summary, reason: "no key".into() },
         };
-        let flies = self.kernel.helm().flight.is_some() && self.kernel.root() == Some(run.task);
-        let refusal = self.may(Input::Report(run, Report::Objective { turn, call, completion }));
+        let flies = self.kernel.root_control().objective.is_some() && self.kernel.root() == Some(run.task);
+        let refusal = self.may(KernelInput::Report(run, RunUpdate::Objective { turn, call, completion }));
         assert_eq!(refusal.is_none(), flies, "{refusal:?}");
     }
 }
 
 /// What the log has said of modes.
 #[derive(Default)]
-pub(super) struct Modes {
+pub(super) struct ModeAudit {
     mode: SessionMode,
     /// The model that was chosen last.
     model: Option<String>,
@@ -79,8 +79,8 @@ pub(super) struct Modes {
     at_work: std::collections::BTreeSet<TaskId>,
 }
 
-impl Modes {
-    pub(super) fn read(&mut self, root: Option<TaskId>, entry: &Entry, limits: &Limits) {
+impl ModeAudit {
+    pub(super) fn read(&mut self, root: Option<TaskId>, entry: &LogEntry, limits: &SessionLimits) {
         match &entry.event {
             Event::ModeChanged { mode, .. } => {
                 let at_work = root.is_some_and(|root| self.at_work.contains(&root));
@@ -92,14 +92,16 @@ impl Modes {
                 assert_ne!(self.model.as_ref(), Some(model), "the model changed to what it was");
                 self.model = Some(model.clone());
             }
-            Event::SessionAdopted { terms, .. } if self.model.is_some() => self.model = Some(terms.model.clone()),
-            Event::MailAdmitted { from: Origin::User, .. } if root == Some(entry.task) => {
+            Event::SessionAdopted { config: terms, .. } if self.model.is_some() => {
+                self.model = Some(terms.model.clone())
+            }
+            Event::MailAdmitted { from: Principal::User, .. } if root == Some(entry.task) => {
                 self.told = (self.mode == SessionMode::Autopilot).then_some(0);
                 (self.turns, self.left) = (0, None);
             }
             // Whoever has more to hear has more to say, and whoever is held goes on.
             Event::MailDelivered { .. } if root == Some(entry.task) => self.left = self.left.map(|_| 1),
-            Event::StopHeld { .. } | Event::ActivationStarted { attempt: Attempt(1), .. }
+            Event::StopBlocked { .. } | Event::ActivationStarted { attempt: Attempt(1), .. }
                 if root == Some(entry.task) =>
             {
                 self.left = None;
@@ -116,7 +118,7 @@ impl Modes {
             }
             Event::AutopilotContinued { count, .. } => {
                 assert_eq!(Some(*count), self.told.map(|told| told + 1), "a continuation is counted wrong");
-                assert!(*count <= limits.continues, "told to go on too often");
+                assert!(*count <= limits.max_continues, "told to go on too often");
                 assert!(self.at_work.is_empty(), "told to go on while {:?} work", self.at_work);
                 self.told = Some(*count);
             }
@@ -124,7 +126,7 @@ impl Modes {
                 assert_eq!(self.told.take(), Some(*continues), "stopped without an objective");
                 self.left = matches!(why, AutopilotStop::Complete { .. } | AutopilotStop::Blocked { .. }).then_some(1);
             }
-            Event::TaskCreated(spec) if spec.kind == Kind::Agent => drop(self.at_work.insert(entry.task)),
+            Event::TaskCreated(spec) if spec.kind == TaskType::Agent => drop(self.at_work.insert(entry.task)),
             Event::TaskRequeued => drop(self.at_work.insert(entry.task)),
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => drop(self.at_work.remove(&entry.task)),
             _other => {}
@@ -133,10 +135,10 @@ impl Modes {
 
     /// The kernel knows what the log says.
     pub(super) fn check(&self, kernel: &Kernel) {
-        let helm = kernel.helm();
-        assert_eq!((&helm.model, helm.turns), (&self.model, self.turns));
-        assert_eq!((helm.mode, helm.flight.as_ref().map(|flight| flight.continues)), (self.mode, self.told));
-        let rests = kernel.tasks().all(|task| task.kind == Kind::Shell || task.phase.is_at_rest());
+        let control = kernel.root_control();
+        assert_eq!((&control.model, control.turns), (&self.model, self.turns));
+        assert_eq!((control.mode, control.objective.as_ref().map(|flight| flight.continues)), (self.mode, self.told));
+        let rests = kernel.tasks().all(|task| task.kind == TaskType::Shell || task.phase.is_at_rest());
         assert_eq!(kernel.state.at_work == 0, rests);
         assert!(!kernel.is_continuation_due() || rests, "a continuation is due while somebody works");
     }

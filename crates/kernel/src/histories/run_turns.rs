@@ -6,7 +6,7 @@ use protocol::*;
 
 /// How many turns all agents have taken since a person last asked for something, and how many they may.
 #[derive(Default)]
-pub(super) struct RunTurns {
+pub(super) struct TurnAudit {
     root: Option<TaskId>,
     limit: Option<u32>,
     turns: u32,
@@ -14,14 +14,14 @@ pub(super) struct RunTurns {
     last: BTreeSet<TaskId>,
 }
 
-impl RunTurns {
-    pub(super) fn read(&mut self, Entry { task, event, .. }: &Entry) {
+impl TurnAudit {
+    pub(super) fn read(&mut self, LogEntry { task, event, .. }: &LogEntry) {
         match event {
             Event::SessionOpened(terms) => self.limit = terms.max_turns,
-            Event::SessionAdopted { terms, .. } => (self.limit, self.turns) = (terms.max_turns, 0),
+            Event::SessionAdopted { config: terms, .. } => (self.limit, self.turns) = (terms.max_turns, 0),
             Event::FleetBegan(_) => self.turns = 0,
-            Event::TaskCreated(spec) if spec.kind == Kind::Main => self.root = Some(*task),
-            Event::MailAdmitted { from: Origin::User, .. } if self.root == Some(*task) => self.turns = 0,
+            Event::TaskCreated(spec) if spec.kind == TaskType::Main => self.root = Some(*task),
+            Event::MailAdmitted { from: Principal::User, .. } if self.root == Some(*task) => self.turns = 0,
             Event::WrapUpBegan { .. } => drop(self.last.insert(*task)),
             Event::ActivationEnded { .. } => drop(self.last.remove(task)),
             Event::TurnFailed { .. } => self.turns = self.turns.saturating_sub(1),

@@ -2,28 +2,30 @@
 
 use protocol::*;
 
-use super::world::{World, answer, answered, begin, call, parking, say};
+use super::simulated_session::{SimulatedSession, answer, answered, begin, call, parking, say};
 use crate::*;
 
-impl World {
+impl SimulatedSession {
     pub(super) fn some_run_reports(&mut self) {
-        let runs: Vec<Run> = self.active.values().copied().collect();
+        let runs: Vec<RunId> = self.active.values().copied().collect();
         let Some(run) = self.dice.pick(&runs) else {
             return self.somebody_writes();
         };
         let Some(task) = self.kernel.task(run.task) else { return };
         let (turn, work, kind) = (task.turn, task.work.clone(), task.kind);
-        if kind == Kind::Shell {
+        if kind == TaskType::Shell {
             if self.dice.one_in(3) {
                 self.random_end(run);
             }
             return;
         }
         match work {
-            _ if self.dice.one_in(12) => self.greet(run),
-            Work::Fresh | Work::Boundary | Work::Answered { .. } => self.report_between(run, &work),
-            Work::Asking(asking) => self.report_asking(run, turn, *asking),
-            Work::Acting(calls) => {
+            _ if self.dice.one_in(12) => self.run_start_hooks(run),
+            ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { .. } => {
+                self.report_between(run, &work)
+            }
+            ActivationWork::Asking(asking) => self.report_asking(run, turn, *asking),
+            ActivationWork::Acting(calls) => {
                 let calls: Vec<_> = calls.into_iter().collect();
                 if let Some((call, phase)) = self.dice.pick(&calls) {
                     self.report_call(run, turn, call, phase);
@@ -32,39 +34,44 @@ impl World {
         }
     }
 
-    fn report_between(&mut self, run: Run, work: &Work) {
+    fn report_between(&mut self, run: RunId, work: &ActivationWork) {
         match self.dice.below(10) {
-            0..2 => self.tries(run, Report::Boundary(Point::Between)),
-            2 => self.tries(run, Report::Boundary(Point::End)),
+            0..2 => self.tries(run, RunUpdate::Boundary(BoundaryPoint::Between)),
+            2 => self.tries(run, RunUpdate::Boundary(BoundaryPoint::End)),
             3 => {
-                let until = At(self.now.0 + self.dice.below(80));
+                let until = Timestamp(self.now.0 + self.dice.below(80));
                 let park = match self.dice.below(4) {
                     0 => Parking { until: None, why: ParkReason::Auth },
                     _ => parking(until),
                 };
-                self.tries(run, Report::Park(park));
+                self.tries(run, RunUpdate::Park(park));
             }
             4 => {
-                let why =
-                    self.dice.pick(&[WrapUp::Budget, WrapUp::Time, WrapUp::Turns, WrapUp::Reported, WrapUp::NoChange]);
+                let why = self.dice.pick(&[
+                    WrapUpReason::Budget,
+                    WrapUpReason::Time,
+                    WrapUpReason::Turns,
+                    WrapUpReason::Reported,
+                    WrapUpReason::NoChange,
+                ]);
                 let why = why.unwrap();
-                let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::Full };
+                let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::ContextFull };
                 let known = self.kernel.task(run.task).and_then(|task| task.results.values().next().copied());
                 let report = match self.dice.below(9) {
                     8 => match known {
-                        Some((task, activation)) => Report::ResultRead { task, activation },
-                        None => Report::ResultRead { task: run.task, activation: Activation(1) },
+                        Some((task, activation)) => RunUpdate::ResultRead { task, activation },
+                        None => RunUpdate::ResultRead { task: run.task, activation: Activation(1) },
                     },
-                    0 => Report::WrapUp(why),
-                    1..4 => Report::Compacted(compaction),
-                    5 => Report::AwaitsBudget,
-                    4 => Report::ToolsLoaded(vec!["until".into()]),
-                    _ => Report::Intent("looking".into()),
+                    0 => RunUpdate::WrapUp(why),
+                    1..4 => RunUpdate::Compacted(compaction),
+                    5 => RunUpdate::AwaitsBudget,
+                    4 => RunUpdate::ToolsLoaded(vec!["until".into()]),
+                    _ => RunUpdate::Intent("looking".into()),
                 };
                 self.tries(run, report);
             }
-            5..7 if matches!(work, Work::Answered { .. }) => match self.dice.below(3) {
-                0 => self.hold(run),
+            5..7 if matches!(work, ActivationWork::Answered { .. }) => match self.dice.below(3) {
+                0 => self.block_stop(run),
                 _ => self.random_end(run),
             },
             _ => {
@@ -74,25 +81,25 @@ impl World {
         }
     }
 
-    fn report_asking(&mut self, run: Run, turn: Turn, asking: Asking) {
-        let Asking { reserved, quoted, most, .. } = asking;
+    fn report_asking(&mut self, run: RunId, turn: Turn, asking: ModelCall) {
+        let ModelCall { reserved, quoted, most, .. } = asking;
         let cost = Cost { tokens: self.dice.below(reserved.tokens + 1), micros: self.dice.below(reserved.micros + 1) };
         let report = match self.dice.below(12) {
-            10 => Report::TurnGrows { turn, output: self.dice.below(u64::from(most) + 4) as u32 },
+            10 => RunUpdate::RaiseReservation { turn, output: self.dice.below(u64::from(most) + 4) as u32 },
             11 => {
                 let output = self.dice.below(u64::from(quoted.output) + 1) as u32;
-                return self.must(Input::Streamed { run, output });
+                return self.must(KernelInput::Streamed { run, output });
             }
             0 => {
                 let booked = self.booked(quoted.output);
                 let (fault, message) = (ModelFault::Transient, "cut".into());
-                Report::TurnFailed { turn, fault, message, booked, retry: None }
+                RunUpdate::TurnFailed { turn, fault, message, charge: booked, retry: None }
             }
             1 => answer(turn, vec![], cost),
             2..5 => self.counted(answer(turn, vec![say("an answer")], cost)),
             n => {
                 let calls = (0..1 + self.dice.below(3)).map(|i| call(&format!("c{i}")));
-                let mut content: Vec<Block> = calls.collect();
+                let mut content: Vec<ContentBlock> = calls.collect();
                 if n == 9 {
                     content.push(call("c0"));
                 }
@@ -103,26 +110,26 @@ impl World {
     }
 
     /// An answer with a count of its own, which may be far more than was estimated.
-    fn counted(&mut self, answer: Report) -> Report {
+    fn counted(&mut self, answer: RunUpdate) -> RunUpdate {
         match answer {
-            Report::TurnAnswered { turn, content, stop, cost, model, .. } => {
+            RunUpdate::TurnAnswered { turn, content, stop, cost, model, .. } => {
                 let usage = Usage { input: self.dice.below(90), output: self.dice.below(50), ..Usage::default() };
-                Report::TurnAnswered { turn, content, stop, usage, cost, model }
+                RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model }
             }
             other => other,
         }
     }
 
-    fn report_call(&mut self, run: Run, turn: Turn, call: CallId, phase: CallPhase) {
+    fn report_call(&mut self, run: RunId, turn: Turn, call: CallId, phase: CallPhase) {
         if self.dice.one_in(40) {
-            return self.tries(run, Report::CallsDropped { turn });
+            return self.tries(run, RunUpdate::CallsDropped { turn });
         }
         match phase {
             CallPhase::Pending => match self.dice.below(8) {
                 0 => self.tries(run, answered(turn, call)),
                 1 => self.ask_permission(run, turn, call),
                 2..6 => self.spawn(run, turn, call),
-                _ => self.tries(run, Report::CallStarted { turn, call }),
+                _ => self.tries(run, RunUpdate::CallStarted { turn, call }),
             },
             CallPhase::Started => match self.dice.below(9) {
                 7 => self.ask_plan(run, turn, call),
@@ -133,9 +140,9 @@ impl World {
                 _ => self.tries(run, answered(turn, call)),
             },
             CallPhase::Waiting(_) | CallPhase::Answered if self.dice.one_in(10) => {
-                assert!(self.kernel.clone().apply(self.now, Input::Report(run, answered(turn, call))).is_err());
+                assert!(self.kernel.clone().apply(self.now, KernelInput::Report(run, answered(turn, call))).is_err());
             }
-            CallPhase::Waiting(_) if self.dice.one_in(2) => self.tries(run, Report::WaitOver { turn, call }),
+            CallPhase::Waiting(_) if self.dice.one_in(2) => self.tries(run, RunUpdate::WaitOver { turn, call }),
             CallPhase::Waiting(_) | CallPhase::Answered => {}
             CallPhase::Asking(ask) => self.while_asking(run, turn, ask),
             CallPhase::Decided(_) if self.dice.one_in(4) => self.spawn(run, turn, call),
@@ -144,58 +151,62 @@ impl World {
         }
     }
 
-    fn spawn(&mut self, run: Run, turn: Turn, call: CallId) {
+    fn spawn(&mut self, run: RunId, turn: Turn, call: CallId) {
         let id = if self.dice.one_in(20) { run.task } else { self.new_id() };
-        let kind = if self.dice.one_in(4) { Kind::Shell } else { Kind::Agent };
-        let mode = if kind == Kind::Agent && self.dice.one_in(2) { Mode::Sync } else { Mode::Background };
-        let rest = if kind == Kind::Agent && self.dice.one_in(3) { Rest::Idle } else { Rest::Finish };
+        let kind = if self.dice.one_in(4) { TaskType::Shell } else { TaskType::Agent };
+        let mode = if kind == TaskType::Agent && self.dice.one_in(2) { TaskMode::Sync } else { TaskMode::Background };
+        let rest = if kind == TaskType::Agent && self.dice.one_in(3) {
+            CompletionPolicy::Idle
+        } else {
+            CompletionPolicy::Finish
+        };
         let spec = self.spec(kind, mode, rest, Some(run.task));
-        let until = Some(At(self.now.0 + self.dice.below(200))).filter(|_| self.dice.one_in(4));
+        let until = Some(Timestamp(self.now.0 + self.dice.below(200))).filter(|_| self.dice.one_in(4));
         let digest = DefinitionId(format!("d{}", self.dice.below(3)));
-        let definition = Definition { id: digest, spec: Box::default() };
-        let definition = Some(definition).filter(|_| kind == Kind::Agent && self.dice.one_in(2));
+        let definition = AgentDefinition { id: digest, spec: Box::default() };
+        let definition = Some(definition).filter(|_| kind == TaskType::Agent && self.dice.one_in(2));
         let (prompt, by) = ("work".into(), Some((run, turn, call)));
-        if let Some(refusal) = self.may(Input::Spawn(Spawn { id, spec, prompt, by, until, definition })) {
+        if let Some(refusal) = self.may(KernelInput::Spawn(TaskSpawn { id, spec, prompt, by, until, definition })) {
             self.audit.refused(&self.limits, self.now, run.task, &refusal);
         }
     }
 
     /// It would end, and somebody keeps it from that.
-    fn hold(&mut self, run: Run) {
-        let by = if self.dice.one_in(2) { Holder::Hook } else { Holder::Expects };
+    fn block_stop(&mut self, run: RunId) {
+        let by = if self.dice.one_in(2) { StopBlocker::Hook } else { StopBlocker::Expects };
         let reason = format!("not yet: {}", self.log.len());
-        self.tries(run, Report::Held { by, reason });
+        self.tries(run, RunUpdate::StopBlocked { by, reason });
     }
 
     /// Its start hooks have run. A later attempt may think that nobody has greeted it.
-    fn greet(&mut self, run: Run) {
-        self.must(Input::Report(run, Report::Greeted(Vec::new())));
+    fn run_start_hooks(&mut self, run: RunId) {
+        self.must(KernelInput::Report(run, RunUpdate::StartHooksRan(Vec::new())));
     }
 
     /// Reports what may be refused.
-    fn tries(&mut self, run: Run, report: Report) {
-        let _refusal = self.may(Input::Report(run, report));
+    fn tries(&mut self, run: RunId, report: RunUpdate) {
+        let _refusal = self.may(KernelInput::Report(run, report));
     }
 
-    fn wait(&mut self, run: Run, turn: Turn, call: CallId) {
+    fn wait(&mut self, run: RunId, turn: Turn, call: CallId) {
         if self.dice.one_in(4) {
             // Without an end to it, nobody but the run itself could go on.
-            let (on, mode, until) = (Vec::new(), WaitMode::Told, Some(At(self.now.0 + self.dice.below(100))));
-            return self.tries(run, Report::Wait { turn, call, on, mode, until });
+            let (on, mode, until) = (Vec::new(), WaitMode::Manual, Some(Timestamp(self.now.0 + self.dice.below(100))));
+            return self.tries(run, RunUpdate::Wait { turn, call, on, mode, until });
         }
         let on = (0..1 + self.dice.below(2)).filter_map(|_| self.any_task()).collect();
         let mode = if self.dice.one_in(2) { WaitMode::Any } else { WaitMode::All };
-        let until = Some(At(self.now.0 + self.dice.below(100))).filter(|_| self.dice.one_in(2));
-        self.tries(run, Report::Wait { turn, call, on, mode, until });
+        let until = Some(Timestamp(self.now.0 + self.dice.below(100))).filter(|_| self.dice.one_in(2));
+        self.tries(run, RunUpdate::Wait { turn, call, on, mode, until });
     }
 
-    fn random_end(&mut self, run: Run) {
+    fn random_end(&mut self, run: RunId) {
         let ending = match self.dice.below(8) {
-            0 => Ending::Failed { kind: FailKind::Model, message: "broke".into() },
-            1 => Ending::TimedOut(Limit::Turns),
-            2 => Ending::BudgetExhausted,
-            _ => Ending::Completed,
+            0 => RunEnding::Failed { kind: FailKind::Model, message: "broke".into() },
+            1 => RunEnding::TimedOut(LimitKind::Turns),
+            2 => RunEnding::BudgetExhausted,
+            _ => RunEnding::Completed,
         };
-        self.tries(run, Report::Ended { ending, text: "text".into() });
+        self.tries(run, RunUpdate::Ended { ending, text: "text".into() });
     }
 }

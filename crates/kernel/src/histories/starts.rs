@@ -9,22 +9,22 @@ use crate::*;
 const MINUTE: u64 = 60_000;
 
 #[derive(Default)]
-pub(super) struct Starts {
+pub(super) struct StartAudit {
     depths: BTreeMap<TaskId, u32>,
     total: u32,
     /// When agents below the root started others.
-    below: Vec<At>,
+    below: Vec<Timestamp>,
     closed: bool,
 }
 
-impl Starts {
-    pub(super) fn read(&mut self, entry: &Entry, limits: &Limits) {
+impl StartAudit {
+    pub(super) fn read(&mut self, entry: &LogEntry, limits: &SessionLimits) {
         match &entry.event {
             Event::TaskCreated(spec) => {
                 assert!(!self.closed, "{} was made after the stop", entry.task);
                 let depth = spec.parent.map_or(0, |parent| self.depths[&parent] + 1);
                 assert!(self.depths.insert(entry.task, depth).is_none());
-                if spec.kind == Kind::Agent {
+                if spec.kind == TaskType::Agent {
                     self.count(depth, entry.at, limits);
                 }
             }
@@ -35,7 +35,7 @@ impl Starts {
         }
     }
 
-    fn count(&mut self, depth: u32, at: At, limits: &Limits) {
+    fn count(&mut self, depth: u32, at: Timestamp, limits: &SessionLimits) {
         self.total += 1;
         assert!(depth <= limits.depth && self.total <= limits.total, "an agent too many");
         if depth > 1 {
@@ -44,25 +44,25 @@ impl Starts {
         }
     }
 
-    fn recent(&self, now: At) -> u32 {
+    fn recent(&self, now: Timestamp) -> u32 {
         self.below.iter().rev().take_while(|at| at.0 + MINUTE > now.0).count() as u32
     }
 
     /// A limit refuses what is past it and nothing before.
-    pub(super) fn refused(&self, limits: &Limits, now: At, parent: TaskId, refusal: &Refusal) {
+    pub(super) fn refused(&self, limits: &SessionLimits, now: Timestamp, parent: TaskId, refusal: &InputRefusal) {
         match refusal {
-            Refusal::Depth { cap } => assert_eq!((self.depths[&parent], *cap), (limits.depth, limits.depth)),
-            Refusal::Total { cap } => assert_eq!((self.total, *cap), (limits.total, limits.total)),
-            Refusal::Rate { cap } => {
+            InputRefusal::Depth { cap } => assert_eq!((self.depths[&parent], *cap), (limits.depth, limits.depth)),
+            InputRefusal::Total { cap } => assert_eq!((self.total, *cap), (limits.total, limits.total)),
+            InputRefusal::Rate { cap } => {
                 assert_eq!((self.recent(now), *cap), (limits.rate, limits.rate));
                 assert!(self.depths[&parent] > 0, "the root has no rate");
             }
-            Refusal::Closed => assert!(self.closed),
+            InputRefusal::Closed => assert!(self.closed),
             _other => {}
         }
     }
 
     pub(super) fn check(&self, kernel: &Kernel) {
-        assert_eq!(kernel.started(), self.total);
+        assert_eq!(kernel.started_agents(), self.total);
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use protocol::*;
 
-use super::world::{FREE, World, answer, answered, begin, call, parking, say, user_mail};
+use super::simulated_session::{FREE, SimulatedSession, answer, answered, begin, call, parking, say, user_mail};
 use super::{checks, in_parallel};
 use crate::*;
 
 /// How the agents of a tree behave.
-struct Habit {
+struct AgentBehavior {
     /// How many children a message starts, at most.
     width: u64,
     /// Whether it starts exactly as many.
@@ -22,23 +22,24 @@ struct Habit {
     deaths: Option<u64>,
 }
 
-const FIVE: Habit = Habit { width: 5, always: true, messages: 8, background: true, deaths: Some(150) };
-const WAITING: Habit = Habit { width: 3, always: false, messages: 2, background: false, deaths: Some(100) };
+const FIVE: AgentBehavior = AgentBehavior { width: 5, always: true, messages: 8, background: true, deaths: Some(150) };
+const WAITING: AgentBehavior =
+    AgentBehavior { width: 3, always: false, messages: 2, background: false, deaths: Some(100) };
 
 /// What was refused, by its words, who has written how many messages, and the most agents that ran at once.
 #[derive(Default)]
-struct Seen {
+struct TreeStats {
     messages: BTreeMap<TaskId, u32>,
     refusals: BTreeMap<String, u32>,
     most: u32,
 }
 
-impl World {
+impl SimulatedSession {
     /// Lets every run do its habit in random order until nothing is left to do. Somebody can always work.
-    fn grow(&mut self, habit: &Habit) -> Seen {
-        let mut seen = Seen::default();
+    fn run_to_rest(&mut self, habit: &AgentBehavior) -> TreeStats {
+        let mut seen = TreeStats::default();
         loop {
-            let workable: Vec<Run> = self.active.values().copied().filter(|run| self.can_work(*run)).collect();
+            let workable: Vec<RunId> = self.active.values().copied().filter(|run| self.can_work(*run)).collect();
             let Some(run) = self.dice.pick(&workable) else { break };
             self.behave(run, habit, &mut seen);
             seen.most = seen.most.max(self.kernel.state.slots.held);
@@ -50,82 +51,87 @@ impl World {
         seen
     }
 
-    fn behave(&mut self, run: Run, habit: &Habit, seen: &mut Seen) {
+    fn behave(&mut self, run: RunId, habit: &AgentBehavior, seen: &mut TreeStats) {
         let task = self.kernel.task(run.task).unwrap();
-        let (turn, work, is_root) = (task.turn, task.work.clone(), task.kind == Kind::Main);
+        let (turn, work, is_root) = (task.turn, task.work.clone(), task.kind == TaskType::Main);
         let messages = if is_root { habit.messages } else { 1 };
         match work {
-            Work::Fresh | Work::Boundary | Work::Answered { text: false } => {
-                self.must(Input::Report(run, Report::Boundary(Point::Between)));
-                self.must(Input::Report(run, begin(FREE)));
+            ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { text: false } => {
+                self.must(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between)));
+                self.must(KernelInput::Report(run, begin(FREE)));
             }
-            Work::Asking(_) if seen.messages.get(&run.task).is_none_or(|written| *written < messages) => {
+            ActivationWork::Asking(_) if seen.messages.get(&run.task).is_none_or(|written| *written < messages) => {
                 *seen.messages.entry(run.task).or_default() += 1;
                 let width = if habit.always { habit.width } else { self.dice.below(habit.width + 1) };
-                let mut content: Vec<Block> = (0..width).map(|n| call(&format!("c{n}"))).collect();
+                let mut content: Vec<ContentBlock> = (0..width).map(|n| call(&format!("c{n}"))).collect();
                 content.push(say("on it"));
-                self.must(Input::Report(run, answer(turn, content, Cost::ZERO)));
+                self.must(KernelInput::Report(run, answer(turn, content, Cost::ZERO)));
             }
-            Work::Asking(_) => self.must(Input::Report(run, answer(turn, vec![say("done")], Cost::ZERO))),
-            Work::Acting(calls) => {
+            ActivationWork::Asking(_) => {
+                self.must(KernelInput::Report(run, answer(turn, vec![say("done")], Cost::ZERO)))
+            }
+            ActivationWork::Acting(calls) => {
                 let calls: Vec<_> = calls.into_iter().collect();
                 match self.dice.pick(&calls) {
-                    Some((call, CallPhase::Pending)) => self.plant(run, turn, call, habit, seen),
+                    Some((call, CallPhase::Pending)) => self.spawn_children(run, turn, call, habit, seen),
                     Some((call, CallPhase::Waited { .. } | CallPhase::Started)) => {
-                        self.must(Input::Report(run, answered(turn, call)));
+                        self.must(KernelInput::Report(run, answered(turn, call)));
                     }
                     Some(_) | None => {}
                 }
             }
-            Work::Answered { text: true } => {
-                self.must(Input::Report(run, Report::Boundary(Point::End)));
-                let ended = Report::Ended { ending: Ending::Completed, text: "done".into() };
-                self.must(Input::Report(run, ended));
+            ActivationWork::Answered { text: true } => {
+                self.must(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
+                let ended = RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() };
+                self.must(KernelInput::Report(run, ended));
             }
         }
     }
 
-    fn plant(&mut self, run: Run, turn: Turn, call: CallId, habit: &Habit, seen: &mut Seen) {
+    fn spawn_children(&mut self, run: RunId, turn: Turn, call: CallId, habit: &AgentBehavior, seen: &mut TreeStats) {
         let at_root = Some(run.task) == self.kernel.root();
-        let mode = if habit.background && at_root { Mode::Background } else { Mode::Sync };
-        let spec =
-            TaskSpec { budget: Budget::default(), max_turns: None, ..self.spec(Kind::Agent, mode, Rest::Finish, None) };
+        let mode = if habit.background && at_root { TaskMode::Background } else { TaskMode::Sync };
+        let spec = TaskSpec {
+            budget: Budget::default(),
+            max_turns: None,
+            ..self.spec(TaskType::Agent, mode, CompletionPolicy::Finish, None)
+        };
         let (id, prompt, by) = (self.new_id(), "go".into(), Some((run, turn, call.clone())));
-        let spawn = Spawn { id, spec, prompt, by, until: None, definition: None };
-        if let Some(refusal) = self.may(Input::Spawn(spawn)) {
+        let spawn = TaskSpawn { id, spec, prompt, by, until: None, definition: None };
+        if let Some(refusal) = self.may(KernelInput::Spawn(spawn)) {
             self.audit.refused(&self.limits, self.now, run.task, &refusal);
             *seen.refusals.entry(refusal.to_string()).or_default() += 1;
-            self.must(Input::Report(run, answered(turn, call)));
+            self.must(KernelInput::Report(run, answered(turn, call)));
         }
     }
 }
 
 /// A session without a budget or a limit of turns.
-fn world(seed: u64, limits: Limits) -> World {
+fn world(seed: u64, limits: SessionLimits) -> SimulatedSession {
     with_budget(seed, limits, Budget::default())
 }
 
-fn with_budget(seed: u64, limits: Limits, budget: Budget) -> World {
-    let mut world = World::with_limits(seed, limits);
-    world.terms = Terms { max_turns: None, budget, ..world.terms.clone() };
+fn with_budget(seed: u64, limits: SessionLimits, budget: Budget) -> SimulatedSession {
+    let mut world = SimulatedSession::with_limits(seed, limits);
+    world.terms = SessionConfig { max_turns: None, budget, ..world.terms.clone() };
     world.the_owner_dies();
     world
 }
 
-fn wide() -> Limits {
-    Limits { live: 64, depth: 4, total: 100_000, rate: 100_000, ..Limits::default() }
+fn wide() -> SessionLimits {
+    SessionLimits { live: 64, depth: 4, total: 100_000, rate: 100_000, ..SessionLimits::default() }
 }
 
-fn refused(seen: &Seen, words: &str) -> bool {
+fn refused(seen: &TreeStats, words: &str) -> bool {
     seen.refusals.keys().any(|refusal| refusal.contains(words))
 }
 
 #[test]
 fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_total() {
     in_parallel(0..4, |seed| {
-        let mut world = world(seed, Limits { total: 200, ..wide() });
-        let seen = world.grow(&FIVE);
-        assert_eq!((world.kernel.started(), seen.most), (200, 64));
+        let mut world = world(seed, SessionLimits { total: 200, ..wide() });
+        let seen = world.run_to_rest(&FIVE);
+        assert_eq!((world.kernel.started_agents(), seen.most), (200, 64));
         assert!(refused(&seen, "which is all it may"));
     });
 }
@@ -133,9 +139,9 @@ fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_total() {
 #[test]
 fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_depth() {
     in_parallel(0..4, |seed| {
-        let mut world = world(seed, Limits { depth: 2, ..wide() });
-        let seen = world.grow(&Habit { messages: 2, ..FIVE });
-        assert_eq!(world.kernel.started(), 10 + 50);
+        let mut world = world(seed, SessionLimits { depth: 2, ..wide() });
+        let seen = world.run_to_rest(&AgentBehavior { messages: 2, ..FIVE });
+        assert_eq!(world.kernel.started_agents(), 10 + 50);
         assert_eq!(seen.refusals.values().sum::<u32>(), 50 * 5, "{:?}", seen.refusals);
         assert!(refused(&seen, "nested 2 deep"));
     });
@@ -144,15 +150,15 @@ fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_depth() {
 #[test]
 fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_rate() {
     in_parallel(0..4, |seed| {
-        let mut world = world(seed, Limits { depth: 3, rate: 37, ..wide() });
-        let seen = world.grow(&FIVE);
-        assert_eq!(world.kernel.started(), 40 + 37);
+        let mut world = world(seed, SessionLimits { depth: 3, rate: 37, ..wide() });
+        let seen = world.run_to_rest(&FIVE);
+        assert_eq!(world.kernel.started_agents(), 40 + 37);
         assert!(refused(&seen, "within a minute"));
         let root = world.kernel.root().unwrap();
-        world.now = At(world.now.0 + 60_000);
-        world.must(user_mail(root, Delivery::Steer));
-        world.grow(&FIVE);
-        assert_eq!(world.kernel.started(), 2 * (40 + 37));
+        world.now = Timestamp(world.now.0 + 60_000);
+        world.must(user_mail(root, MailDelivery::Steer));
+        world.run_to_rest(&FIVE);
+        assert_eq!(world.kernel.started_agents(), 2 * (40 + 37));
     });
 }
 
@@ -160,21 +166,21 @@ fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_rate() {
 fn t5_a_tree_that_always_spawns_five_runs_as_many_as_may_and_no_more() {
     in_parallel(0..4, |seed| {
         let of_type = BTreeMap::from([("build".to_owned(), 2), ("look".to_owned(), 1)]);
-        let mut world = world(seed, Limits { live: 7, depth: 3, total: 200, of_type, ..wide() });
-        let seen = world.grow(&FIVE);
-        assert_eq!((world.kernel.started(), seen.most), (200, 7));
+        let mut world = world(seed, SessionLimits { live: 7, depth: 3, total: 200, of_type, ..wide() });
+        let seen = world.run_to_rest(&FIVE);
+        assert_eq!((world.kernel.started_agents(), seen.most), (200, 7));
         checks::at_rest(&world.kernel);
     });
 }
 
 /// A random tree whose parents wait for their children finishes, whatever the order.
 fn finishes(seed: u64, depth: u32, of_type: BTreeMap<String, u32>) {
-    let limits = Limits { live: 1, depth, total: 120, rate: 1_000, of_type, ..Limits::default() };
+    let limits = SessionLimits { live: 1, depth, total: 120, rate: 1_000, of_type, ..SessionLimits::default() };
     let mut world = world(seed, limits);
-    world.grow(&WAITING);
+    world.run_to_rest(&WAITING);
     checks::at_rest(&world.kernel);
-    let done = |task: &Task| matches!(task.phase, Phase::Finished(Outcome::Completed));
-    assert!(world.kernel.tasks().filter(|task| task.kind == Kind::Agent).all(done));
+    let done = |task: &KernelTask| matches!(task.phase, TaskPhase::Finished(TaskOutcome::Completed));
+    assert!(world.kernel.tasks().filter(|task| task.kind == TaskType::Agent).all(done));
 }
 
 fn one_of_each() -> BTreeMap<String, u32> {
@@ -193,10 +199,11 @@ fn a_live_cap_of_one_never_deadlocks_trees_four_and_six_deep() {
 fn caps_of_one_on_every_type_never_deadlock_trees_either() {
     in_parallel(0..100, |seed| {
         finishes(seed, 4, one_of_each());
-        let limits = Limits { live: 3, depth: 6, total: 120, of_type: one_of_each(), ..Limits::default() };
+        let limits =
+            SessionLimits { live: 3, depth: 6, total: 120, of_type: one_of_each(), ..SessionLimits::default() };
         let mut world = world(seed, limits);
-        world.must(Input::Memory(if seed % 2 == 0 { Memory::Tight } else { Memory::Ample }));
-        world.grow(&WAITING);
+        world.must(KernelInput::Memory(if seed % 2 == 0 { MemoryPressure::Tight } else { MemoryPressure::Ample }));
+        world.run_to_rest(&WAITING);
         checks::at_rest(&world.kernel);
     });
 }
@@ -204,30 +211,30 @@ fn caps_of_one_on_every_type_never_deadlock_trees_either() {
 #[test]
 fn a_quota_parks_everybody_and_everybody_resumes() {
     in_parallel(0..20, |seed| {
-        let mut world = world(seed, Limits { live: 4, depth: 2, ..wide() });
+        let mut world = world(seed, SessionLimits { live: 4, depth: 2, ..wide() });
         let root = *world.active.values().next().unwrap();
-        world.must(Input::Report(root, begin(FREE)));
+        world.must(KernelInput::Report(root, begin(FREE)));
         let five = (0..5).map(|n| call(&format!("c{n}"))).collect();
-        world.must(Input::Report(root, answer(Turn(1), five, Cost::ZERO)));
+        world.must(KernelInput::Report(root, answer(Turn(1), five, Cost::ZERO)));
         for n in 0..5 {
             let call = CallId(format!("c{n}"));
-            world.plant(root, Turn(1), call, &FIVE, &mut Seen::default());
+            world.spawn_children(root, Turn(1), call, &FIVE, &mut TreeStats::default());
         }
-        let until = At(world.now.0 + 5_000);
+        let until = Timestamp(world.now.0 + 5_000);
         while let Some(run) = world.active.values().next_back().copied() {
-            world.must(Input::Report(run, Report::Park(parking(until))));
+            world.must(KernelInput::Report(run, RunUpdate::Park(parking(until))));
         }
-        assert!(world.kernel.tasks().all(|task| task.phase == Phase::Parked(parking(until))));
-        assert_eq!(world.kernel.alarm(), Some(until));
+        assert!(world.kernel.tasks().all(|task| task.phase == TaskPhase::Parked(parking(until))));
+        assert_eq!(world.kernel.next_alarm(), Some(until));
         assert_eq!(world.kernel.parked(), Some(parking(until)));
         if seed % 2 == 0 {
             world.the_owner_dies();
         }
         world.now = until;
         world.tick();
-        world.grow(&Habit { messages: 1, ..FIVE });
+        world.run_to_rest(&AgentBehavior { messages: 1, ..FIVE });
         checks::at_rest(&world.kernel);
-        assert!(world.kernel.started() > 5);
+        assert!(world.kernel.started_agents() > 5);
     });
 }
 
@@ -235,32 +242,49 @@ fn a_quota_parks_everybody_and_everybody_resumes() {
 fn x5_a_budget_that_is_enough_starves_nobody_though_most_of_it_is_set_aside() {
     in_parallel(0..40, |seed| {
         let (agents, turns, set_aside, used) = (40, 3, 100, 10);
-        let quote =
-            Quote { input: set_aside, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+        let quote = TurnQuote {
+            input: set_aside,
+            estimated: 0,
+            least: 0,
+            expected: 0,
+            most: 0,
+            price: None,
+            spare: Cost::ZERO,
+        };
         let tokens = Some(agents * turns * used + set_aside - used);
         let mut world = with_budget(seed, wide(), Budget { tokens, micros: None });
         for _ in 0..agents {
-            let spec = TaskSpec { budget: Budget::default(), ..TaskSpec::new(Kind::Agent, "think", "n") };
+            let spec = TaskSpec { budget: Budget::default(), ..TaskSpec::new(TaskType::Agent, "think", "n") };
             let id = world.new_id();
-            world.must(Input::Spawn(Spawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None }));
+            world.must(KernelInput::Spawn(TaskSpawn {
+                id,
+                spec,
+                prompt: "go".into(),
+                by: None,
+                until: None,
+                definition: None,
+            }));
         }
         let mut held = 0;
         loop {
-            let agent = |run: &Run| Some(run.task) != world.kernel.root();
-            let runs: Vec<Run> = world.active.values().copied().filter(agent).collect();
+            let agent = |run: &RunId| Some(run.task) != world.kernel.root();
+            let runs: Vec<RunId> = world.active.values().copied().filter(agent).collect();
             let Some(run) = world.dice.pick(&runs) else { break };
             let task = world.kernel.task(run.task).unwrap();
             match (task.work.clone(), u64::from(task.turns) == turns) {
-                (Work::Asking(_), _) => {
+                (ActivationWork::Asking(_), _) => {
                     let (turn, cost) = (task.turn, Cost { tokens: used, micros: 0 });
-                    world.must(Input::Report(run, answer(turn, vec![say("so")], cost)));
+                    world.must(KernelInput::Report(run, answer(turn, vec![say("so")], cost)));
                 }
                 (_, true) => {
-                    world.must(Input::Report(run, Report::Boundary(Point::End)));
-                    world.must(Input::Report(run, Report::Ended { ending: Ending::Completed, text: String::new() }));
+                    world.must(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
+                    world.must(KernelInput::Report(
+                        run,
+                        RunUpdate::Ended { ending: RunEnding::Completed, text: String::new() },
+                    ));
                 }
-                (_, false) => match world.may(Input::Report(run, begin(quote))) {
-                    Some(Refusal::BudgetHeld { .. }) => held += 1,
+                (_, false) => match world.may(KernelInput::Report(run, begin(quote))) {
+                    Some(InputRefusal::BudgetHeld { .. }) => held += 1,
                     Some(refusal) => panic!("{refusal}"),
                     None => {}
                 },

@@ -3,54 +3,54 @@
 use bosun_kernel::*;
 use protocol::*;
 
-use crate::desk::*;
+use crate::fixture::*;
 
-fn send(desk: &mut Desk, to: u128, delivery: Delivery) -> Vec<String> {
-    desk.ok(Input::Send(letter(id(to), delivery)))
+fn send(kernel: &mut KernelFixture, to: u128, delivery: MailDelivery) -> Vec<String> {
+    kernel.ok(KernelInput::Send(letter(id(to), delivery)))
 }
 
 #[test]
 fn steering_is_read_between_turns_and_a_follow_up_only_at_the_end() {
-    let mut desk = Desk::new();
-    let root = desk.root;
-    desk.says(root, "hm");
-    assert_eq!(send(&mut desk, 1, Delivery::FollowUp), ["1 mailAdmitted"]);
-    assert_eq!(send(&mut desk, 1, Delivery::Steer), ["1 mailAdmitted"]);
-    assert_eq!(desk.report(root, Report::Boundary(Point::Between)), ["1 mailDelivered [2]"]);
-    assert!(desk.report(root, Report::Boundary(Point::Between)).is_empty());
-    assert_eq!(desk.report(root, Report::Boundary(Point::End)), ["1 mailDelivered [1]"]);
+    let mut kernel = KernelFixture::new();
+    let root = kernel.root;
+    kernel.says(root, "hm");
+    assert_eq!(send(&mut kernel, 1, MailDelivery::FollowUp), ["1 mailAdmitted"]);
+    assert_eq!(send(&mut kernel, 1, MailDelivery::Steer), ["1 mailAdmitted"]);
+    assert_eq!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::Between)), ["1 mailDelivered [2]"]);
+    assert!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::Between)).is_empty());
+    assert_eq!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::End)), ["1 mailDelivered [1]"]);
 }
 
 #[test]
 fn a_follow_up_that_wakes_is_read_at_once() {
-    let mut desk = Desk::new();
-    desk.completes(desk.root);
-    let woken = send(&mut desk, 1, Delivery::FollowUp);
+    let mut kernel = KernelFixture::new();
+    kernel.completes(kernel.root);
+    let woken = send(&mut kernel, 1, MailDelivery::FollowUp);
     assert_eq!(woken, ["1 mailAdmitted", "1 taskRequeued", "1 activationStarted", "start 1:2.1"]);
-    let run = desk.run(1);
-    assert_eq!(desk.report(run, Report::Boundary(Point::Between)), ["1 mailDelivered [1]"]);
+    let run = kernel.run(1);
+    assert_eq!(kernel.report(run, RunUpdate::Boundary(BoundaryPoint::Between)), ["1 mailDelivered [1]"]);
 }
 
 #[test]
 fn nothing_completes_over_unread_mail() {
-    let mut desk = Desk::new();
-    let root = desk.root;
-    desk.says(root, "done");
-    send(&mut desk, 1, Delivery::FollowUp);
-    let end = || Report::Ended { ending: Ending::Completed, text: "done".into() };
-    assert_eq!(desk.refused(Input::Report(root, end())), "there is unread mail");
-    desk.report(root, Report::Boundary(Point::End));
-    assert_eq!(desk.report(root, end()), ["1 activationEnded completed"]);
+    let mut kernel = KernelFixture::new();
+    let root = kernel.root;
+    kernel.says(root, "done");
+    send(&mut kernel, 1, MailDelivery::FollowUp);
+    let end = || RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() };
+    assert_eq!(kernel.refused(KernelInput::Report(root, end())), "there is unread mail");
+    kernel.report(root, RunUpdate::Boundary(BoundaryPoint::End));
+    assert_eq!(kernel.report(root, end()), ["1 activationEnded completed"]);
 }
 
 #[test]
 fn an_interrupting_message_drops_the_turn_and_the_children_it_waits_for() {
-    let mut desk = Desk::new();
-    let root = desk.root;
-    let turn = desk.runs(root, &["a", "b"]);
-    desk.report(root, answered(turn, "b"));
-    desk.sync(root, turn, "a", 2);
-    let effects = send(&mut desk, 1, Delivery::Interrupt);
+    let mut kernel = KernelFixture::new();
+    let root = kernel.root;
+    let turn = kernel.runs(root, &["a", "b"]);
+    kernel.report(root, answered(turn, "b"));
+    kernel.sync(root, turn, "a", 2);
+    let effects = send(&mut kernel, 1, MailDelivery::Interrupt);
     assert_eq!(
         effects,
         [
@@ -65,55 +65,55 @@ fn an_interrupting_message_drops_the_turn_and_the_children_it_waits_for() {
             "1 callAnswered a Cancelled"
         ]
     );
-    assert_eq!(desk.report(root, Report::Boundary(Point::Between)), ["1 mailDelivered [2]"]);
-    let mut asking = Desk::new();
+    assert_eq!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::Between)), ["1 mailDelivered [2]"]);
+    let mut asking = KernelFixture::new();
     asking.report(asking.root, begin(7));
-    let effects = send(&mut asking, 1, Delivery::Interrupt);
+    let effects = send(&mut asking, 1, MailDelivery::Interrupt);
     assert_eq!(effects, ["1 mailAdmitted", "1 turnFailed Cancelled 7"]);
 }
 
 #[test]
 fn between_turns_there_is_nothing_to_interrupt() {
-    let mut desk = Desk::new();
-    assert_eq!(send(&mut desk, 1, Delivery::Interrupt), ["1 mailAdmitted"]);
-    desk.completes(desk.root);
-    assert_eq!(send(&mut desk, 1, Delivery::Interrupt).last().unwrap(), "start 1:2.1");
+    let mut kernel = KernelFixture::new();
+    assert_eq!(send(&mut kernel, 1, MailDelivery::Interrupt), ["1 mailAdmitted"]);
+    kernel.completes(kernel.root);
+    assert_eq!(send(&mut kernel, 1, MailDelivery::Interrupt).last().unwrap(), "start 1:2.1");
 }
 
 #[test]
 fn mail_to_nobody_to_the_dead_and_to_commands_is_refused() {
-    let mut desk = Desk::new();
-    desk.child(2);
-    desk.spawn(3, |spec| spec.kind = Kind::Shell);
-    let mut refused = |to| desk.refused(Input::Send(letter(id(to), Delivery::Steer)));
+    let mut kernel = KernelFixture::new();
+    kernel.child(2);
+    kernel.spawn(3, |spec| spec.kind = TaskType::Shell);
+    let mut refused = |to| kernel.refused(KernelInput::Send(letter(id(to), MailDelivery::Steer)));
     assert!(refused(9).starts_with("there is no task"));
     assert!(refused(3).ends_with("takes no messages"));
-    desk.ok(Input::Cancel { task: id(2), by: CancelBy::User, how: Cancel::WrapUp });
-    assert!(desk.refused(Input::Send(letter(id(2), Delivery::Steer))).ends_with("is being stopped"));
-    desk.ok(Input::Cancel { task: id(2), by: CancelBy::User, how: Cancel::Abort });
-    assert!(desk.refused(Input::Send(letter(id(2), Delivery::Steer))).ends_with("has ended"));
+    kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::WrapUp });
+    assert!(kernel.refused(KernelInput::Send(letter(id(2), MailDelivery::Steer))).ends_with("is being stopped"));
+    kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::Abort });
+    assert!(kernel.refused(KernelInput::Send(letter(id(2), MailDelivery::Steer))).ends_with("has ended"));
 }
 
 #[test]
 fn after_a_stop_only_the_user_opens_the_session_again() {
-    let mut desk = Desk::new();
-    desk.ok(Input::Stop { by: CancelBy::User });
-    let from = |from| Input::Send(Letter { from, ..letter(id(1), Delivery::Steer) });
-    assert!(desk.refused(from(Origin::Runtime)).starts_with("the session is stopping"));
-    assert!(desk.refused(from(Origin::Task { id: id(1) })).starts_with("the session is stopping"));
-    let reopened = desk.ok(from(Origin::User));
+    let mut kernel = KernelFixture::new();
+    kernel.ok(KernelInput::Stop { by: CancelBy::User });
+    let from = |from| KernelInput::Send(NewMail { from, ..letter(id(1), MailDelivery::Steer) });
+    assert!(kernel.refused(from(Principal::Runtime)).starts_with("the session is stopping"));
+    assert!(kernel.refused(from(Principal::Task { id: id(1) })).starts_with("the session is stopping"));
+    let reopened = kernel.ok(from(Principal::User));
     assert_eq!(reopened[..2], ["1 admissionOpened", "1 mailAdmitted"]);
-    assert_eq!(desk.state(1), "running");
+    assert_eq!(kernel.state(1), "running");
 }
 
 #[test]
 fn a_result_wakes_its_parent_and_what_fails_wakes_it_too() {
-    let mut desk = Desk::new();
-    desk.child(2);
-    desk.completes(desk.root);
-    let two = desk.run(2);
-    let ending = Ending::Failed { kind: FailKind::Model, message: "no".into() };
-    let ended = desk.report(two, Report::Ended { ending, text: String::new() });
+    let mut kernel = KernelFixture::new();
+    kernel.child(2);
+    kernel.completes(kernel.root);
+    let two = kernel.run(2);
+    let ending = RunEnding::Failed { kind: FailKind::Model, message: "no".into() };
+    let ended = kernel.report(two, RunUpdate::Ended { ending, text: String::new() });
     let expected = [
         "2 activationEnded failed",
         "2 taskFinished failed",
@@ -128,9 +128,9 @@ fn a_result_wakes_its_parent_and_what_fails_wakes_it_too() {
 
 #[test]
 fn a_root_that_fails_with_mail_unread_goes_on_with_it() {
-    let mut desk = Desk::new();
-    send(&mut desk, 1, Delivery::FollowUp);
-    let ending = Ending::TimedOut(Limit::Turns);
-    let ended = desk.report(desk.root, Report::Ended { ending, text: String::new() });
+    let mut kernel = KernelFixture::new();
+    send(&mut kernel, 1, MailDelivery::FollowUp);
+    let ending = RunEnding::TimedOut(LimitKind::Turns);
+    let ended = kernel.report(kernel.root, RunUpdate::Ended { ending, text: String::new() });
     assert_eq!(ended, ["1 activationEnded timed_out", "1 taskRequeued", "1 activationStarted", "start 1:2.1"]);
 }

@@ -3,50 +3,50 @@
 use bosun_kernel::*;
 use protocol::*;
 
-use crate::desk::*;
+use crate::fixture::*;
 
 const AUTH: Parking = Parking { until: None, why: ParkReason::Auth };
 
 #[test]
 fn a_root_that_waits_for_a_parked_agent_is_parked_with_it() {
-    let mut desk = Desk::new();
-    let turn = desk.runs(desk.root, &["a", "b"]);
-    desk.sync(desk.root, turn, "a", 2);
-    assert_eq!(desk.kernel.parked(), None);
-    desk.report(desk.run(2), Report::Park(parking(At(900))));
+    let mut kernel = KernelFixture::new();
+    let turn = kernel.runs(kernel.root, &["a", "b"]);
+    kernel.sync(kernel.root, turn, "a", 2);
+    assert_eq!(kernel.kernel.parked(), None);
+    kernel.report(kernel.run(2), RunUpdate::Park(parking(Timestamp(900))));
     // Another call of the root still runs.
-    assert_eq!(desk.kernel.parked(), None);
-    desk.report(desk.root, answered(turn, "b"));
-    assert_eq!(desk.kernel.parked(), Some(parking(At(900))));
-    desk.child(3);
-    assert_eq!(desk.kernel.parked(), None);
-    desk.report(desk.run(3), Report::Park(parking(At(700))));
-    assert_eq!(desk.kernel.parked(), Some(parking(At(700))));
-    desk.now = At(700);
-    desk.ok(Input::Tick);
-    assert_eq!(desk.kernel.parked(), None);
+    assert_eq!(kernel.kernel.parked(), None);
+    kernel.report(kernel.root, answered(turn, "b"));
+    assert_eq!(kernel.kernel.parked(), Some(parking(Timestamp(900))));
+    kernel.child(3);
+    assert_eq!(kernel.kernel.parked(), None);
+    kernel.report(kernel.run(3), RunUpdate::Park(parking(Timestamp(700))));
+    assert_eq!(kernel.kernel.parked(), Some(parking(Timestamp(700))));
+    kernel.now = Timestamp(700);
+    kernel.ok(KernelInput::Tick);
+    assert_eq!(kernel.kernel.parked(), None);
 }
 
 #[test]
 fn agents_parked_for_their_key_resume_with_the_session_and_not_before() {
-    let mut desk = Desk::new();
-    desk.child(2);
-    desk.completes(desk.root);
-    desk.report(desk.run(2), Report::Park(AUTH));
-    assert_eq!((desk.kernel.parked(), desk.kernel.alarm()), (Some(AUTH), None));
-    desk.now = At(9_000_000);
-    desk.ok(Input::Tick);
-    assert_eq!(desk.state(2), "parked");
-    desk.ok(Input::Adopt { fence: Fence(2), terms: terms() });
-    assert_eq!(desk.state(2), "parked");
-    desk.ok(Input::Resume);
-    assert_eq!(desk.state(2), "running");
+    let mut kernel = KernelFixture::new();
+    kernel.child(2);
+    kernel.completes(kernel.root);
+    kernel.report(kernel.run(2), RunUpdate::Park(AUTH));
+    assert_eq!((kernel.kernel.parked(), kernel.kernel.next_alarm()), (Some(AUTH), None));
+    kernel.now = Timestamp(9_000_000);
+    kernel.ok(KernelInput::Tick);
+    assert_eq!(kernel.state(2), "parked");
+    kernel.ok(KernelInput::Adopt { fence: Fence(2), config: terms() });
+    assert_eq!(kernel.state(2), "parked");
+    kernel.ok(KernelInput::Resume);
+    assert_eq!(kernel.state(2), "running");
 }
 
 #[test]
 fn a_message_of_the_user_lets_an_agent_try_its_key_again() {
-    let mut desk = Desk::new();
-    desk.report(desk.root, Report::Park(AUTH));
-    desk.ok(Input::Send(letter(id(1), Delivery::Steer)));
-    assert_eq!(desk.state(1), "running");
+    let mut kernel = KernelFixture::new();
+    kernel.report(kernel.root, RunUpdate::Park(AUTH));
+    kernel.ok(KernelInput::Send(letter(id(1), MailDelivery::Steer)));
+    assert_eq!(kernel.state(1), "running");
 }

@@ -3,18 +3,18 @@
 use bosun_kernel::*;
 use protocol::*;
 
-use crate::desk::{Desk, id};
+use crate::fixture::{KernelFixture, id};
 
-fn row(status: TodoStatus) -> Input {
+fn row(status: TodoStatus) -> KernelInput {
     let todo = Todo { status, ..Todo::new("a", "other words") };
-    Input::Todos { by: Origin::Task { id: id(1) }, changed: vec![todo], gone: Vec::new(), upto: 0 }
+    KernelInput::Todos { by: Principal::Task { id: id(1) }, changed: vec![todo], gone: Vec::new(), upto: 0 }
 }
 
 #[test]
 fn f5_new_words_for_a_todo_whose_worker_just_ended_do_not_open_it_again() {
-    let mut desk = Desk::new();
-    desk.ok(row(TodoStatus::Pending));
-    desk.ok(Input::BeginFleet(FleetTerms {
+    let mut kernel = KernelFixture::new();
+    kernel.ok(row(TodoStatus::Pending));
+    kernel.ok(KernelInput::BeginFleet(FleetConfig {
         agent: None,
         goal: "all".into(),
         parallel: None,
@@ -26,15 +26,15 @@ fn f5_new_words_for_a_todo_whose_worker_just_ended_do_not_open_it_again() {
         check: None,
         plan: None,
     }));
-    desk.spawn(2, |spec| spec.todo = Some("a".into()));
-    let run = desk.task(2).run();
-    desk.report(run, Report::Boundary(Point::Between));
-    desk.completes(run);
-    let standing = |desk: &Desk| desk.kernel.graph().node(&"a".into()).unwrap().standing.clone();
-    assert_eq!(standing(&desk), Standing::Done);
+    kernel.spawn(2, |spec| spec.todo = Some("a".into()));
+    let run = kernel.task(2).run_id();
+    kernel.report(run, RunUpdate::Boundary(BoundaryPoint::Between));
+    kernel.completes(run);
+    let standing = |kernel: &KernelFixture| kernel.kernel.graph().node(&"a".into()).unwrap().progress.clone();
+    assert_eq!(standing(&kernel), TodoProgress::Done);
     // The root wrote it while the worker was at work, so the row still said so when it was read.
-    desk.ok(row(TodoStatus::InProgress));
-    assert_eq!(standing(&desk), Standing::Done);
-    desk.ok(row(TodoStatus::Pending));
-    assert_eq!(standing(&desk), Standing::Pending, "to open it again is for the root to say");
+    kernel.ok(row(TodoStatus::InProgress));
+    assert_eq!(standing(&kernel), TodoProgress::Done);
+    kernel.ok(row(TodoStatus::Pending));
+    assert_eq!(standing(&kernel), TodoProgress::Pending, "to open it again is for the root to say");
 }

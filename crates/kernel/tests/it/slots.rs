@@ -3,35 +3,36 @@
 use bosun_kernel::*;
 use protocol::*;
 
-use crate::desk::*;
+use crate::fixture::*;
 
 #[test]
 fn over_the_cap_tasks_queue_and_start_in_order() {
-    let mut desk = Desk::new();
-    assert_eq!(desk.child(2), ["2 taskCreated", "2 mailAdmitted", "2 activationStarted", "start 2:1.1"]);
-    desk.child(3);
-    assert_eq!(desk.child(4), ["4 taskCreated", "4 mailAdmitted"]);
-    desk.child(5);
-    assert_eq!((desk.state(4), desk.state(5)), ("queued", "queued"));
-    let ended = desk.completes(desk.run(3));
+    let mut kernel = KernelFixture::new();
+    assert_eq!(kernel.child(2), ["2 taskCreated", "2 mailAdmitted", "2 activationStarted", "start 2:1.1"]);
+    kernel.child(3);
+    assert_eq!(kernel.child(4), ["4 taskCreated", "4 mailAdmitted"]);
+    kernel.child(5);
+    assert_eq!((kernel.state(4), kernel.state(5)), ("queued", "queued"));
+    let ended = kernel.completes(kernel.run(3));
     assert_eq!(ended.last().unwrap(), "start 4:1.1");
-    assert_eq!((desk.state(3), desk.state(4), desk.state(5)), ("completed", "running", "queued"));
+    assert_eq!((kernel.state(3), kernel.state(4), kernel.state(5)), ("completed", "running", "queued"));
 }
 
 #[test]
 fn one_that_comes_back_from_a_wait_goes_before_new_starts() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 4, total: 9, ..Limits::default() }, |_| {});
-    desk.child(2);
-    desk.child(5);
-    let two = desk.run(2);
-    let turn = desk.runs(two, &["a"]);
+    let mut kernel =
+        KernelFixture::with(SessionLimits { live: 1, depth: 4, total: 9, ..SessionLimits::default() }, |_| {});
+    kernel.child(2);
+    kernel.child(5);
+    let two = kernel.run(2);
+    let turn = kernel.runs(two, &["a"]);
     // The slot that 2 lends goes to 5, which came before 3.
-    let spawned = desk.sync(two, turn, "a", 3);
+    let spawned = kernel.sync(two, turn, "a", 3);
     assert_eq!(spawned[2..], ["2 waitBegan", "5 activationStarted", "start 5:1.1"]);
-    desk.child(6);
-    desk.completes(desk.run(5));
-    assert_eq!((desk.state(3), desk.state(6)), ("running", "queued"));
-    let ended = desk.completes(desk.run(3));
+    kernel.child(6);
+    kernel.completes(kernel.run(5));
+    assert_eq!((kernel.state(3), kernel.state(6)), ("running", "queued"));
+    let ended = kernel.completes(kernel.run(3));
     assert_eq!(
         ended,
         [
@@ -43,77 +44,89 @@ fn one_that_comes_back_from_a_wait_goes_before_new_starts() {
             "go 2:1.1"
         ]
     );
-    assert_eq!(desk.state(6), "queued");
+    assert_eq!(kernel.state(6), "queued");
 }
 
 #[test]
 fn a_turn_needs_a_slot() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 4, total: 9, ..Limits::default() }, |_| {});
-    desk.child(2);
-    let two = desk.run(2);
-    let turn = desk.runs(two, &["a"]);
-    desk.child(3);
-    desk.report(two, wait(turn, "a", &[3], WaitMode::All, Some(200)));
-    let three = desk.run(3);
-    let turn_of_three = desk.runs(three, &["x"]);
-    desk.now = At(200);
-    desk.ok(Input::Tick);
-    desk.report(two, answered(turn, "a"));
-    assert_eq!(desk.refused(Input::Report(two, desk.begin())), "the task waits for a slot");
-    assert_eq!(desk.refused(Input::Report(two, Report::Park(parking(At(900))))), "the task waits for a slot");
-    desk.report(three, answered(turn_of_three, "x"));
-    let ended = desk.completes(three);
+    let mut kernel =
+        KernelFixture::with(SessionLimits { live: 1, depth: 4, total: 9, ..SessionLimits::default() }, |_| {});
+    kernel.child(2);
+    let two = kernel.run(2);
+    let turn = kernel.runs(two, &["a"]);
+    kernel.child(3);
+    kernel.report(two, wait(turn, "a", &[3], WaitMode::All, Some(200)));
+    let three = kernel.run(3);
+    let turn_of_three = kernel.runs(three, &["x"]);
+    kernel.now = Timestamp(200);
+    kernel.ok(KernelInput::Tick);
+    kernel.report(two, answered(turn, "a"));
+    assert_eq!(kernel.refused(KernelInput::Report(two, kernel.begin())), "the task waits for a slot");
+    assert_eq!(
+        kernel.refused(KernelInput::Report(two, RunUpdate::Park(parking(Timestamp(900))))),
+        "the task waits for a slot"
+    );
+    kernel.report(three, answered(turn_of_three, "x"));
+    let ended = kernel.completes(three);
     assert!(ended.contains(&"go 2:1.1".into()), "{ended:?}");
-    desk.report(two, desk.begin());
+    kernel.report(two, kernel.begin());
 }
 
 #[test]
 fn the_root_and_commands_need_no_slot() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9, ..Limits::default() }, |_| {});
-    desk.child(2);
-    let shell = desk.spawn(3, |spec| spec.kind = Kind::Shell);
+    let mut kernel =
+        KernelFixture::with(SessionLimits { live: 1, depth: 2, total: 9, ..SessionLimits::default() }, |_| {});
+    kernel.child(2);
+    let shell = kernel.spawn(3, |spec| spec.kind = TaskType::Shell);
     assert_eq!(shell[2..], ["3 activationStarted", "start 3:1.1"]);
-    let root = desk.root;
-    desk.report(root, desk.begin());
+    let root = kernel.root;
+    kernel.report(root, kernel.begin());
 }
 
 #[test]
 fn a_parked_task_gives_its_slot_away_and_queues_when_its_time_has_come() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9, ..Limits::default() }, |_| {});
-    desk.child(2);
-    desk.child(3);
-    let two = desk.run(2);
+    let mut kernel =
+        KernelFixture::with(SessionLimits { live: 1, depth: 2, total: 9, ..SessionLimits::default() }, |_| {});
+    kernel.child(2);
+    kernel.child(3);
+    let two = kernel.run(2);
     assert_eq!(
-        desk.report(two, Report::Park(parking(At(500)))),
+        kernel.report(two, RunUpdate::Park(parking(Timestamp(500)))),
         ["2 taskParked", "3 activationStarted", "start 3:1.1"]
     );
-    assert_eq!((desk.kernel.alarm(), desk.kernel.busy(), desk.kernel.is_quiet()), (Some(At(500)), 3, false));
-    desk.now = At(499);
-    assert!(desk.ok(Input::Tick).is_empty());
-    desk.now = At(500);
-    assert_eq!(desk.ok(Input::Tick), ["2 taskRequeued"]);
-    assert_eq!(desk.refused(Input::Report(two, Report::Boundary(Point::Between))), "this run of the task is over");
-    let ended = desk.completes(desk.run(3));
+    assert_eq!(
+        (kernel.kernel.next_alarm(), kernel.kernel.busy_tasks(), kernel.kernel.is_quiet()),
+        (Some(Timestamp(500)), 3, false)
+    );
+    kernel.now = Timestamp(499);
+    assert!(kernel.ok(KernelInput::Tick).is_empty());
+    kernel.now = Timestamp(500);
+    assert_eq!(kernel.ok(KernelInput::Tick), ["2 taskRequeued"]);
+    assert_eq!(
+        kernel.refused(KernelInput::Report(two, RunUpdate::Boundary(BoundaryPoint::Between))),
+        "this run of the task is over"
+    );
+    let ended = kernel.completes(kernel.run(3));
     assert_eq!(ended.last().unwrap(), "start 2:1.2");
 }
 
 #[test]
 fn a_lease_that_ends_interrupts_an_agent_and_tries_again_but_loses_a_command() {
-    let mut desk = Desk::new();
-    desk.child(2);
-    desk.spawn(3, |spec| spec.kind = Kind::Shell);
-    let (two, three) = (desk.run(2), desk.run(3));
-    desk.ok(Input::Lease { run: two, until: At(200) });
-    desk.ok(Input::Lease { run: three, until: At(200) });
-    desk.now = At(150);
-    desk.ok(Input::Lease { run: two, until: At(250) });
-    desk.now = At(200);
-    let lost = desk.ok(Input::Tick);
+    let mut kernel = KernelFixture::new();
+    kernel.child(2);
+    kernel.spawn(3, |spec| spec.kind = TaskType::Shell);
+    let (two, three) = (kernel.run(2), kernel.run(3));
+    kernel.ok(KernelInput::Lease { run: two, until: Timestamp(200) });
+    kernel.ok(KernelInput::Lease { run: three, until: Timestamp(200) });
+    kernel.now = Timestamp(150);
+    kernel.ok(KernelInput::Lease { run: two, until: Timestamp(250) });
+    kernel.now = Timestamp(200);
+    let lost = kernel.ok(KernelInput::Tick);
     assert_eq!(lost, ["3 activationEnded lost", "3 taskFinished lost", "3 mailExpired", "1 mailAdmitted result 3:1"]);
-    desk.now = At(250);
-    let again = desk.ok(Input::Tick);
+    kernel.now = Timestamp(250);
+    let again = kernel.ok(KernelInput::Tick);
     let expected = ["2 taskInterrupted", "stop 2:1.1 Abort", "2 taskRequeued", "2 activationStarted", "start 2:1.2"];
     assert_eq!(again, expected);
-    assert_eq!(desk.refused(Input::Lease { run: two, until: At(900) }), "this run of the task is over");
-    assert_eq!(desk.kernel.alarm(), None);
+    assert_eq!(kernel.refused(KernelInput::Lease { run: two, until: Timestamp(900) }), "this run of the task is over");
+    assert_eq!(kernel.kernel.next_alarm(), None);
 }

@@ -3,22 +3,25 @@
 use bosun_kernel::*;
 use protocol::*;
 
-use crate::desk::*;
+use crate::fixture::*;
 
-fn wide() -> Desk {
-    Desk::with(Limits { live: 4, depth: 4, total: 9, ..Limits::default() }, |_| {})
+fn wide() -> KernelFixture {
+    KernelFixture::with(SessionLimits { live: 4, depth: 4, total: 9, ..SessionLimits::default() }, |_| {})
 }
 
-fn defined(spawn: Spawn, digest: &str) -> Input {
+fn defined(spawn: TaskSpawn, digest: &str) -> KernelInput {
     let spec = Box::new(AgentSpec::default());
-    Input::Spawn(Spawn { definition: Some(Definition { id: DefinitionId(digest.into()), spec }), ..spawn })
+    KernelInput::Spawn(TaskSpawn {
+        definition: Some(AgentDefinition { id: DefinitionId(digest.into()), spec }),
+        ..spawn
+    })
 }
 
 #[test]
 fn t4_a_background_agent_starts_with_its_call_and_the_call_is_answered_in_the_same_step() {
-    let mut desk = wide();
-    let root = desk.root;
-    let turn = desk.calls(root, &["a", "b"]);
+    let mut kernel = wide();
+    let root = kernel.root;
+    let turn = kernel.calls(root, &["a", "b"]);
     let expected = [
         "1 callStarted a",
         "2 taskCreated",
@@ -27,165 +30,175 @@ fn t4_a_background_agent_starts_with_its_call_and_the_call_is_answered_in_the_sa
         "2 activationStarted",
         "start 2:1.1",
     ];
-    assert_eq!(desk.background(root, turn, "a", 2), expected);
-    assert_eq!((desk.call(1, "a"), desk.call(1, "b")), (Some(&CallPhase::Answered), Some(&CallPhase::Pending)));
-    desk.background(root, turn, "b", 3);
-    assert_eq!(desk.task(1).work, Work::Boundary);
+    assert_eq!(kernel.background(root, turn, "a", 2), expected);
+    assert_eq!((kernel.call(1, "a"), kernel.call(1, "b")), (Some(&CallPhase::Answered), Some(&CallPhase::Pending)));
+    kernel.background(root, turn, "b", 3);
+    assert_eq!(kernel.task(1).work, ActivationWork::Boundary);
 }
 
 #[test]
 fn t4_the_agents_of_one_message_start_together_and_each_call_waits_for_its_own() {
-    let mut desk = wide();
-    let root = desk.root;
-    let turn = desk.calls(root, &["a", "b", "c"]);
-    desk.sync(root, turn, "a", 2);
-    desk.sync(root, turn, "b", 3);
-    desk.background(root, turn, "c", 4);
-    let ended = desk.completes(desk.run(3));
+    let mut kernel = wide();
+    let root = kernel.root;
+    let turn = kernel.calls(root, &["a", "b", "c"]);
+    kernel.sync(root, turn, "a", 2);
+    kernel.sync(root, turn, "b", 3);
+    kernel.background(root, turn, "c", 4);
+    let ended = kernel.completes(kernel.run(3));
     assert!(ended.contains(&"wait over 1:1.1 b Satisfied".into()), "{ended:?}");
-    assert!(matches!(desk.call(1, "a"), Some(CallPhase::Waiting(_))));
-    assert_eq!(desk.call(1, "c"), Some(&CallPhase::Answered));
+    assert!(matches!(kernel.call(1, "a"), Some(CallPhase::Waiting(_))));
+    assert_eq!(kernel.call(1, "c"), Some(&CallPhase::Answered));
 }
 
 #[test]
 fn an_agent_that_waits_for_one_child_can_start_another_in_the_background() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 4, total: 9, ..Limits::default() }, |_| {});
-    desk.child(2);
-    let two = desk.run(2);
-    let turn = desk.calls(two, &["a", "b"]);
-    desk.sync(two, turn, "a", 3);
-    desk.background(two, turn, "b", 4);
-    assert_eq!(desk.task(2).phase, Phase::Running(Footing::Lent));
-    let ended = desk.completes(desk.run(3));
+    let mut kernel =
+        KernelFixture::with(SessionLimits { live: 1, depth: 4, total: 9, ..SessionLimits::default() }, |_| {});
+    kernel.child(2);
+    let two = kernel.run(2);
+    let turn = kernel.calls(two, &["a", "b"]);
+    kernel.sync(two, turn, "a", 3);
+    kernel.background(two, turn, "b", 4);
+    assert_eq!(kernel.task(2).phase, TaskPhase::Running(SlotStatus::Lent));
+    let ended = kernel.completes(kernel.run(3));
     assert!(ended.contains(&"go 2:1.1".into()), "{ended:?}");
-    assert_eq!((desk.state(3), desk.state(4)), ("completed", "queued"));
+    assert_eq!((kernel.state(3), kernel.state(4)), ("completed", "queued"));
 }
 
 #[test]
 fn a_call_starts_one_agent_and_no_other_phase_starts_any() {
-    let mut desk = wide();
-    let root = desk.root;
-    let turn = desk.calls(root, &["a", "b", "c", "d"]);
-    desk.background(root, turn, "a", 2);
-    desk.sync(root, turn, "b", 3);
+    let mut kernel = wide();
+    let root = kernel.root;
+    let turn = kernel.calls(root, &["a", "b", "c", "d"]);
+    kernel.background(root, turn, "a", 2);
+    kernel.sync(root, turn, "b", 3);
     let subject =
-        || Subject::Permission { tool: "task".into(), input: "{}".into(), reason: "r".into(), rules: Vec::new() };
+        || AskSubject::Permission { tool: "task".into(), input: "{}".into(), reason: "r".into(), rules: Vec::new() };
     let ask =
         |call: &str| Ask { id: AskId(call.into()), call: CallId(call.into()), subject: subject(), until_at: None };
-    desk.report(root, Report::Ask { turn, ask: ask("c") });
-    desk.report(root, Report::Ask { turn, ask: ask("d") });
+    kernel.report(root, RunUpdate::Ask { turn, ask: ask("c") });
+    kernel.report(root, RunUpdate::Ask { turn, ask: ask("d") });
     for call in ["a", "b", "c"] {
-        for mode in [Mode::Sync, Mode::Background] {
-            let refused = desk.refused(Input::Spawn(by_call(root, turn, call, 5, mode)));
+        for mode in [TaskMode::Sync, TaskMode::Background] {
+            let refused = kernel.refused(KernelInput::Spawn(by_call(root, turn, call, 5, mode)));
             assert_eq!(refused, format!("the call {call} is not open for this"));
         }
     }
-    let decide = |ask: &str, decision| Input::Decide { ask: AskId(ask.into()), decision, by: DecidedBy::User };
-    desk.ok(decide("c", Decision::Deny { words: String::new() }));
-    assert_eq!(desk.refused(Input::Spawn(by_call(root, turn, "c", 5, Mode::Sync))), "the call c is not open for this");
-    desk.ok(decide("d", Decision::Allow { rules: Vec::new(), input: None }));
-    assert_eq!(desk.sync(root, turn, "d", 5)[0], "1 callStarted d");
+    let decide = |ask: &str, decision| KernelInput::Decide { ask: AskId(ask.into()), decision, by: DecidedBy::User };
+    kernel.ok(decide("c", AskDecision::Deny { message: String::new() }));
+    assert_eq!(
+        kernel.refused(KernelInput::Spawn(by_call(root, turn, "c", 5, TaskMode::Sync))),
+        "the call c is not open for this"
+    );
+    kernel.ok(decide("d", AskDecision::Allow { rules: Vec::new(), input: None }));
+    assert_eq!(kernel.sync(root, turn, "d", 5)[0], "1 callStarted d");
 }
 
 #[test]
 fn a_definition_is_kept_once_whoever_owns_the_session() {
-    let mut desk = wide();
-    let root = desk.root;
-    let turn = desk.calls(root, &["a", "b", "c"]);
-    let first = desk.ok(defined(by_call(root, turn, "a", 2, Mode::Background), "x"));
+    let mut kernel = wide();
+    let root = kernel.root;
+    let turn = kernel.calls(root, &["a", "b", "c"]);
+    let first = kernel.ok(defined(by_call(root, turn, "a", 2, TaskMode::Background), "x"));
     assert_eq!(first[0], "1 agentDefined");
-    desk.ok(Input::Adopt { fence: Fence(2), terms: terms() });
-    desk.ok(Input::Resume);
-    let root = desk.run(1);
-    let second = desk.ok(defined(by_call(root, turn, "b", 3, Mode::Background), "x"));
+    kernel.ok(KernelInput::Adopt { fence: Fence(2), config: terms() });
+    kernel.ok(KernelInput::Resume);
+    let root = kernel.run(1);
+    let second = kernel.ok(defined(by_call(root, turn, "b", 3, TaskMode::Background), "x"));
     assert_eq!(second[0], "1 callStarted b");
-    let other = desk.ok(defined(by_call(root, turn, "c", 4, Mode::Background), "y"));
+    let other = kernel.ok(defined(by_call(root, turn, "c", 4, TaskMode::Background), "y"));
     assert_eq!(other[0], "1 agentDefined");
 }
 
 #[test]
 fn r5_a_call_that_started_an_agent_is_never_answered_as_interrupted() {
-    let mut desk = wide();
-    let root = desk.root;
-    let turn = desk.calls(root, &["a", "b"]);
-    desk.background(root, turn, "a", 2);
-    desk.sync(root, turn, "b", 3);
-    let adopted = desk.ok(Input::Adopt { fence: Fence(2), terms: terms() });
+    let mut kernel = wide();
+    let root = kernel.root;
+    let turn = kernel.calls(root, &["a", "b"]);
+    kernel.background(root, turn, "a", 2);
+    kernel.sync(root, turn, "b", 3);
+    let adopted = kernel.ok(KernelInput::Adopt { fence: Fence(2), config: terms() });
     assert!(!adopted.iter().any(|effect| effect.contains("callAnswered")), "{adopted:?}");
-    desk.ok(Input::Resume);
-    let again = desk.refused(Input::Spawn(by_call(desk.run(1), turn, "a", 5, Mode::Background)));
+    kernel.ok(KernelInput::Resume);
+    let again = kernel.refused(KernelInput::Spawn(by_call(kernel.run(1), turn, "a", 5, TaskMode::Background)));
     assert_eq!(again, "the call a is not open for this");
 }
 
 #[test]
 fn a_synchronous_agent_that_takes_too_long_goes_on_and_its_result_comes_as_mail() {
-    let mut desk = wide();
-    let root = desk.root;
-    let turn = desk.calls(root, &["a"]);
-    desk.ok(Input::Spawn(Spawn { until: Some(At(300)), ..by_call(root, turn, "a", 2, Mode::Sync) }));
-    desk.now = At(300);
-    let late = desk.ok(Input::Tick);
+    let mut kernel = wide();
+    let root = kernel.root;
+    let turn = kernel.calls(root, &["a"]);
+    kernel.ok(KernelInput::Spawn(TaskSpawn {
+        until: Some(Timestamp(300)),
+        ..by_call(root, turn, "a", 2, TaskMode::Sync)
+    }));
+    kernel.now = Timestamp(300);
+    let late = kernel.ok(KernelInput::Tick);
     assert_eq!(late, ["2 taskPromoted", "1 waitEnded a TimedOut", "wait over 1:1.1 a TimedOut"]);
-    desk.report(root, answered(turn, "a"));
-    desk.ok(Input::Send(letter(id(1), Delivery::Interrupt)));
-    assert_eq!(desk.state(2), "running");
-    assert_eq!(desk.completes(desk.run(2)).last().unwrap(), "1 mailAdmitted result 2:1");
+    kernel.report(root, answered(turn, "a"));
+    kernel.ok(KernelInput::Send(letter(id(1), MailDelivery::Interrupt)));
+    assert_eq!(kernel.state(2), "running");
+    assert_eq!(kernel.completes(kernel.run(2)).last().unwrap(), "1 mailAdmitted result 2:1");
 }
 
 #[test]
 fn a_second_call_that_gives_up_on_a_child_does_not_send_it_to_the_background() {
-    let mut desk = wide();
-    let root = desk.root;
-    let turn = desk.runs(root, &["a", "b"]);
-    desk.sync(root, turn, "a", 2);
-    desk.report(root, wait(turn, "b", &[2], WaitMode::All, Some(300)));
-    desk.now = At(300);
-    assert_eq!(desk.ok(Input::Tick), ["1 waitEnded b TimedOut", "wait over 1:1.1 b TimedOut"]);
-    assert_eq!(desk.task(2).mode, Mode::Sync);
-    assert!(desk.completes(desk.run(2)).contains(&"wait over 1:1.1 a Satisfied".into()));
+    let mut kernel = wide();
+    let root = kernel.root;
+    let turn = kernel.runs(root, &["a", "b"]);
+    kernel.sync(root, turn, "a", 2);
+    kernel.report(root, wait(turn, "b", &[2], WaitMode::All, Some(300)));
+    kernel.now = Timestamp(300);
+    assert_eq!(kernel.ok(KernelInput::Tick), ["1 waitEnded b TimedOut", "wait over 1:1.1 b TimedOut"]);
+    assert_eq!(kernel.task(2).mode, TaskMode::Sync);
+    assert!(kernel.completes(kernel.run(2)).contains(&"wait over 1:1.1 a Satisfied".into()));
 }
 
 #[test]
 fn a_child_whose_own_call_gave_up_tells_its_result_as_mail_though_another_call_waits() {
-    let mut desk = wide();
-    let root = desk.root;
-    let turn = desk.runs(root, &["a", "b"]);
-    desk.ok(Input::Spawn(Spawn { until: Some(At(300)), ..by_call(root, turn, "a", 2, Mode::Sync) }));
-    desk.report(root, wait(turn, "b", &[2, 2], WaitMode::All, Some(300)));
-    desk.now = At(300);
-    let late = desk.ok(Input::Tick);
+    let mut kernel = wide();
+    let root = kernel.root;
+    let turn = kernel.runs(root, &["a", "b"]);
+    kernel.ok(KernelInput::Spawn(TaskSpawn {
+        until: Some(Timestamp(300)),
+        ..by_call(root, turn, "a", 2, TaskMode::Sync)
+    }));
+    kernel.report(root, wait(turn, "b", &[2, 2], WaitMode::All, Some(300)));
+    kernel.now = Timestamp(300);
+    let late = kernel.ok(KernelInput::Tick);
     assert_eq!(late.iter().filter(|effect| *effect == "2 taskPromoted").count(), 1, "{late:?}");
-    assert_eq!(desk.completes(desk.run(2)).last().unwrap(), "1 mailAdmitted result 2:1");
+    assert_eq!(kernel.completes(kernel.run(2)).last().unwrap(), "1 mailAdmitted result 2:1");
 }
 
 #[test]
 fn a_session_has_one_root() {
-    let mut desk = wide();
-    let spec = spec(Kind::Main, None);
-    let twin = Spawn { id: id(2), spec, prompt: "go".into(), by: None, until: None, definition: None };
-    assert_eq!(desk.refused(Input::Spawn(twin)), "the session is open already");
-    assert_eq!(desk.kernel.root(), Some(id(1)));
+    let mut kernel = wide();
+    let spec = spec(TaskType::Main, None);
+    let twin = TaskSpawn { id: id(2), spec, prompt: "go".into(), by: None, until: None, definition: None };
+    assert_eq!(kernel.refused(KernelInput::Spawn(twin)), "the session is open already");
+    assert_eq!(kernel.kernel.root(), Some(id(1)));
 }
 
 #[test]
 fn a_command_has_no_children() {
-    let mut desk = wide();
-    desk.spawn(2, |spec| spec.kind = Kind::Shell);
-    let spec = spec(Kind::Agent, Some(id(2)));
-    let below = Spawn { id: id(3), spec, prompt: "go".into(), by: None, until: None, definition: None };
-    assert!(desk.refused(Input::Spawn(below)).ends_with("is a command and starts no tasks"));
+    let mut kernel = wide();
+    kernel.spawn(2, |spec| spec.kind = TaskType::Shell);
+    let spec = spec(TaskType::Agent, Some(id(2)));
+    let below = TaskSpawn { id: id(3), spec, prompt: "go".into(), by: None, until: None, definition: None };
+    assert!(kernel.refused(KernelInput::Spawn(below)).ends_with("is a command and starts no tasks"));
 }
 
 #[test]
 fn only_what_the_root_waits_for_goes_on_in_the_background() {
-    let mut desk = wide();
-    let root = desk.root;
-    let turn = desk.calls(root, &["a"]);
-    desk.sync(root, turn, "a", 2);
-    let two = desk.run(2);
-    let turn = desk.calls(two, &["b"]);
-    desk.sync(two, turn, "b", 3);
-    assert!(desk.refused(Input::Promote(id(3))).contains("was not started by the session's root"));
-    assert!(desk.refused(Input::Promote(id(1))).starts_with("nobody waits"));
-    desk.ok(Input::Promote(id(2)));
+    let mut kernel = wide();
+    let root = kernel.root;
+    let turn = kernel.calls(root, &["a"]);
+    kernel.sync(root, turn, "a", 2);
+    let two = kernel.run(2);
+    let turn = kernel.calls(two, &["b"]);
+    kernel.sync(two, turn, "b", 3);
+    assert!(kernel.refused(KernelInput::Promote(id(3))).contains("was not started by the session's root"));
+    assert!(kernel.refused(KernelInput::Promote(id(1))).starts_with("nobody waits"));
+    kernel.ok(KernelInput::Promote(id(2)));
 }

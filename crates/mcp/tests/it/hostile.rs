@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use bosun_mcp::{Limits, McpError, Server, Terms};
+use bosun_mcp::{McpError, McpLimits, McpOptions, McpServer};
 use serde_json::{Value, json};
 
 use crate::server::{Played, result};
 
-async fn greeted(line: Arc<Played>) -> Arc<Server> {
-    Server::connect("calc", line, Terms::default()).await.unwrap()
+async fn greeted(line: Arc<Played>) -> Arc<McpServer> {
+    McpServer::connect("calc", line, McpOptions::default()).await.unwrap()
 }
 
-fn names(offer: &bosun_mcp::Offer) -> Vec<&str> {
+fn names(offer: &bosun_mcp::McpToolList) -> Vec<&str> {
     offer.tools.iter().map(|tool| tool.spec().name.as_ref()).collect()
 }
 
@@ -25,7 +25,7 @@ async fn d2_a_server_is_greeted_and_its_tools_are_read_page_by_page() {
         "tools/list" => result(message, json!({ "tools": [{ "name": "b" }] })),
         _notification => Some(Ok(Value::Null)),
     });
-    let offer = greeted(line.clone()).await.offer().await.unwrap();
+    let offer = greeted(line.clone()).await.list_tools().await.unwrap();
     assert_eq!(names(&offer), ["mcp__calc__a", "mcp__calc__b"]);
     assert_eq!(line.methods(), ["initialize", "notifications/initialized", "tools/list", "tools/list"]);
     let heard = line.heard();
@@ -41,29 +41,29 @@ async fn endless_lists_end() {
         "tools/list" => result(message, json!({ "tools": [], "nextCursor": "more" })),
         _notification => Some(Ok(Value::Null)),
     });
-    let offer = greeted(line.clone()).await.offer().await.unwrap();
-    assert_eq!(offer.left_out, ["the list has more than 64 pages; the rest is not used"]);
+    let offer = greeted(line.clone()).await.list_tools().await.unwrap();
+    assert_eq!(offer.rejected, ["the list has more than 64 pages; the rest is not used"]);
     let many: Vec<Value> = (0..2000).map(|n| json!({ "name": format!("t{n}") })).collect();
-    let offer = greeted(Played::with(many.into(), |_| json!({}))).await.offer().await.unwrap();
-    assert_eq!(offer.tools.len(), Limits::default().tools);
-    assert_eq!(offer.left_out, ["there are more than 512 tools; the rest is not used"]);
+    let offer = greeted(Played::with(many.into(), |_| json!({}))).await.list_tools().await.unwrap();
+    assert_eq!(offer.tools.len(), McpLimits::default().tools);
+    assert_eq!(offer.rejected, ["there are more than 512 tools; the rest is not used"]);
 }
 
 #[tokio::test]
 async fn tools_that_cannot_be_used_are_left_out_with_a_note() {
     let tools = json!([{ "name": "a.b" }, { "name": "a_b" }, 5, { "name": "c", "inputSchema": "no" }]);
-    let offer = greeted(Played::with(tools, |_| json!({}))).await.offer().await.unwrap();
+    let offer = greeted(Played::with(tools, |_| json!({}))).await.list_tools().await.unwrap();
     assert_eq!(names(&offer), ["mcp__calc__a_b"]);
     let left_out =
         ["a tool has no name", "the schema of `c` is no object", "another tool goes by the name of `a_b` already"];
-    assert_eq!(offer.left_out, left_out);
+    assert_eq!(offer.rejected, left_out);
 }
 
 #[tokio::test]
 async fn a_server_that_says_nonsense_is_an_error_in_words() {
     let connect = async |reply: Result<Value, String>| {
         let line = Played::new(move |_message| Some(reply.clone()));
-        Server::connect("calc", line, Terms::default()).await.unwrap_err().to_string()
+        McpServer::connect("calc", line, McpOptions::default()).await.unwrap_err().to_string()
     };
     let start = "the MCP server `calc` ";
     for (reply, why) in [
@@ -81,8 +81,8 @@ async fn a_server_that_says_nonsense_is_an_error_in_words() {
 #[tokio::test(start_paused = true)]
 async fn a_silent_server_is_given_up_and_told() {
     let line = Played::new(|message| (message["method"] == "notifications/cancelled").then_some(Ok(Value::Null)));
-    let error = Server::connect("calc", line.clone(), Terms::default()).await.unwrap_err();
-    assert!(matches!(error, McpError::Late { method: "initialize", .. }), "{error}");
+    let error = McpServer::connect("calc", line.clone(), McpOptions::default()).await.unwrap_err();
+    assert!(matches!(error, McpError::TimedOut { method: "initialize", .. }), "{error}");
     assert_eq!(line.methods(), ["initialize", "notifications/cancelled"]);
     assert_eq!(line.heard()[1]["params"]["requestId"], 1);
 }

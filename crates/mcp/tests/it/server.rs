@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use bosun_mcp::{Line, Sending};
+use bosun_mcp::{McpResponseFuture, McpTransport};
 use serde_json::{Value, json};
 
 /// What a server makes of a message: an answer, why there is none, or nothing for ever.
@@ -44,8 +44,8 @@ pub(crate) fn result(message: &Value, result: Value) -> Reply {
     Some(Ok(json!({ "jsonrpc": "2.0", "id": message["id"], "result": result })))
 }
 
-impl Line for Played {
-    fn send(&self, message: Value) -> Sending<'_> {
+impl McpTransport for Played {
+    fn send(&self, message: Value) -> McpResponseFuture<'_> {
         let reply = (self.play)(&message);
         self.heard.lock().unwrap().push(message);
         Box::pin(async move {

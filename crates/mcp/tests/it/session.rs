@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bosun_mcp::{Server, Terms};
+use bosun_mcp::{McpOptions, McpServer};
 use protocol::RuleEffect;
 use serde_json::{Value, json};
 use testkit::session::scenario;
@@ -22,9 +22,9 @@ rules:
 "#;
 
 async fn tools(line: Arc<Played>) -> Vec<Arc<dyn Tool>> {
-    let terms = Terms { call_field: Some("test/call"), ..Terms::default() };
-    let server = Server::connect("calc", line, terms).await.unwrap();
-    server.offer().await.unwrap().tools
+    let terms = McpOptions { call_field: Some("test/call"), ..McpOptions::default() };
+    let server = McpServer::connect("calc", line, terms).await.unwrap();
+    server.list_tools().await.unwrap().tools
 }
 
 fn sum(params: &Value) -> Value {

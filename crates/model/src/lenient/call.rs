@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::function::{Function, Written};
+use super::function_tag::{FunctionTagCall, FunctionTagInput};
 use super::json::Json;
 use crate::ToolSpec;
 
@@ -17,18 +17,18 @@ const NAMES: [&str; 3] = ["name", "tool", "function"];
 const NOTES: [&str; 5] = ["id", "index", "type", "call_id", "tool_call_id"];
 const TYPES: [&str; 4] = ["function", "function_call", "tool_call", "tool_use"];
 
-type Fields = Vec<(String, Json)>;
+type JsonFields = Vec<(String, Json)>;
 
 /// What may be one or more calls.
 #[derive(Debug)]
-pub(super) enum Item {
+pub(super) enum ParsedItem {
     Json(Json),
-    Function(Function),
+    Function(FunctionTagCall),
 }
 
 /// How plainly a text says that it is a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Sign {
+pub(super) enum CallCertainty {
     /// It is marked as one.
     Marked,
     /// It has the form of one.
@@ -37,34 +37,39 @@ pub(super) enum Sign {
 
 /// Whether a call of a tool that was not offered is a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Unknown {
+pub(super) enum UnknownToolPolicy {
     /// It is: nothing else stands where this does.
-    Called,
+    Accepted,
     /// It is beside one that was offered.
-    Beside,
+    BesideKnown,
 }
 
 /// A call without its id.
 #[derive(Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct ParsedCall {
     pub(super) tool: String,
     pub(super) input: String,
 }
 
 /// The calls that the items are; none if any of them is not certainly one.
-pub(super) fn read(items: Vec<Item>, sign: Sign, unknown: Unknown, tools: &[ToolSpec]) -> Option<Vec<Wanted>> {
+pub(super) fn read(
+    items: Vec<ParsedItem>,
+    sign: CallCertainty,
+    unknown: UnknownToolPolicy,
+    tools: &[ToolSpec],
+) -> Option<Vec<ParsedCall>> {
     let mut calls = Vec::new();
     for item in items {
         match item {
-            Item::Json(json) => read_json(json, sign, tools, &mut calls)?,
-            Item::Function(function) => calls.push(read_function(function, tools)?),
+            ParsedItem::Json(json) => read_json(json, sign, tools, &mut calls)?,
+            ParsedItem::Function(function) => calls.push(read_function(function, tools)?),
         }
     }
-    let certain = unknown == Unknown::Called && !tools.is_empty();
+    let certain = unknown == UnknownToolPolicy::Accepted && !tools.is_empty();
     (certain && !calls.is_empty() || calls.iter().any(|call| find(tools, &call.tool).is_some())).then_some(calls)
 }
 
-fn read_json(json: Json, sign: Sign, tools: &[ToolSpec], calls: &mut Vec<Wanted>) -> Option<()> {
+fn read_json(json: Json, sign: CallCertainty, tools: &[ToolSpec], calls: &mut Vec<ParsedCall>) -> Option<()> {
     let objects = match json {
         Json::Object(mut fields) if matches!(&fields[..], [(name, Json::List(_))] if name == "tool_calls") => {
             match fields.pop()?.1 {
@@ -84,7 +89,7 @@ fn read_json(json: Json, sign: Sign, tools: &[ToolSpec], calls: &mut Vec<Wanted>
 }
 
 /// Takes the inner object out of `{"type": "function", "function": {…}}`.
-fn unwrap(mut fields: Fields) -> Option<Fields> {
+fn unwrap(mut fields: JsonFields) -> Option<JsonFields> {
     let Some(at) = fields.iter().position(|(name, value)| name == "function" && matches!(value, Json::Object(_)))
     else {
         return Some(fields);
@@ -96,29 +101,32 @@ fn unwrap(mut fields: Fields) -> Option<Fields> {
     }
 }
 
-fn read_object(fields: Fields, sign: Sign, tools: &[ToolSpec]) -> Option<Wanted> {
-    let (named, rest): (Fields, Fields) = fields.into_iter().partition(|(name, _)| NAMES.contains(&name.as_str()));
+fn read_object(fields: JsonFields, sign: CallCertainty, tools: &[ToolSpec]) -> Option<ParsedCall> {
+    let (named, rest): (JsonFields, JsonFields) =
+        fields.into_iter().partition(|(name, _)| NAMES.contains(&name.as_str()));
     let [(key, name)] = &named[..] else { return None };
     let name = name.text()?;
     let tool = find(tools, name);
     if tool.is_none() && !is_name(name) {
         return None;
     }
-    let (mut given, rest): (Fields, Fields) =
+    let (mut given, rest): (JsonFields, JsonFields) =
         rest.into_iter().partition(|(name, _)| ARGUMENTS.contains(&name.as_str()));
     let noted = rest.iter().all(is_note);
     let input = match (given.pop(), given.is_empty()) {
         // `input` and `args` are fields of many things that are no calls.
-        (Some((key, _)), _) if tool.is_none() && sign == Sign::Formed && !PLAIN.contains(&key.as_str()) => return None,
+        (Some((key, _)), _) if tool.is_none() && sign == CallCertainty::Formed && !PLAIN.contains(&key.as_str()) => {
+            return None;
+        }
         (Some((_, arguments)), true) if noted => object(arguments)?,
-        (None, _) if noted && sign == Sign::Marked => Json::Object(Vec::new()),
+        (None, _) if noted && sign == CallCertainty::Marked => Json::Object(Vec::new()),
         // `{"tool": "view", "path": "a.txt"}`: the arguments stand beside the name.
         (None, _) if key == "tool" && !rest.is_empty() && tool.is_some_and(|tool| all_known(&rest, tool)) => {
             Json::Object(rest)
         }
         _uncertain => return None,
     };
-    Some(Wanted { tool: name.to_owned(), input: input.to_string() })
+    Some(ParsedCall { tool: name.to_owned(), input: input.to_string() })
 }
 
 /// Whether it may be the name of a tool.
@@ -138,7 +146,7 @@ fn find<'a>(tools: &'a [ToolSpec], name: &str) -> Option<&'a ToolSpec> {
     tools.iter().find(|tool| tool.name == name)
 }
 
-fn all_known(fields: &Fields, tool: &ToolSpec) -> bool {
+fn all_known(fields: &JsonFields, tool: &ToolSpec) -> bool {
     fields.iter().all(|(name, _)| tool.schema["properties"].get(name).is_some())
 }
 
@@ -156,24 +164,24 @@ fn object(arguments: Json) -> Option<Json> {
 }
 
 /// Whether it is the description of arguments, which some models repeat instead of giving any.
-fn is_schema(fields: &Fields) -> bool {
+fn is_schema(fields: &JsonFields) -> bool {
     let kind = fields.iter().find(|(name, _)| name == "type").and_then(|(_, value)| value.text());
     kind == Some("object") && fields.iter().any(|(name, _)| name == "properties")
 }
 
-fn read_function(function: Function, tools: &[ToolSpec]) -> Option<Wanted> {
+fn read_function(function: FunctionTagCall, tools: &[ToolSpec]) -> Option<ParsedCall> {
     let tool = find(tools, &function.name);
     if tool.is_none() && !is_name(&function.name) {
         return None;
     }
     let input = match function.input {
-        Written::Json(json) => object(json)?,
-        Written::Parameters(parameters) => {
+        FunctionTagInput::Json(json) => object(json)?,
+        FunctionTagInput::Parameters(parameters) => {
             let typed = |(name, text): (String, String)| Some((name.clone(), typed(tool, &name, text)?));
-            Json::Object(parameters.into_iter().map(typed).collect::<Option<Fields>>()?)
+            Json::Object(parameters.into_iter().map(typed).collect::<Option<JsonFields>>()?)
         }
     };
-    Some(Wanted { tool: function.name, input: input.to_string() })
+    Some(ParsedCall { tool: function.name, input: input.to_string() })
 }
 
 /// A parameter's text as the kind of value that the tool takes there.

@@ -1,16 +1,16 @@
 //! Reads what stands between the marks of a call.
 
-use super::call::{Item, Sign};
-use super::function::FunctionReader;
-use super::listing::Border;
-use super::mark::{CLOSED, FUNCTION, OPENED};
-use super::parser::{Parser, Progress};
+use super::call::{CallCertainty, ParsedItem};
+use super::code_block::CodeFence;
+use super::function_tag::FunctionTagReader;
+use super::mark::{CALL_END, CALL_START, FUNCTION_START};
+use super::parser::{JsonParser, ParseProgress};
 
 /// What the calls stand in.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Form {
+pub(super) enum CallSyntax {
     /// In a listing.
-    Listing(Border),
+    Listing(CodeFence),
     /// Between `<tool_call>` and its end.
     Tag,
     /// `<function=NAME>…</function>`, alone.
@@ -23,154 +23,167 @@ pub(super) enum Form {
 
 /// The inside of a form, under way.
 #[derive(Debug)]
-pub(super) struct Candidate {
-    form: Form,
-    sign: Sign,
-    items: Vec<Item>,
-    now: Now,
+pub(super) struct CallCandidate {
+    form: CallSyntax,
+    sign: CallCertainty,
+    items: Vec<ParsedItem>,
+    state: CandidateState,
 }
 
 #[derive(Debug)]
-enum Now {
+enum CandidateState {
     /// Where a value or the end may come.
     Between,
-    Value(Parser),
+    Value(JsonParser),
     /// In a mark that begins with `<`.
     Mark(String),
-    Function(FunctionReader),
+    Function(FunctionTagReader),
     /// In the closing border, so many characters of it.
     Run(usize),
 }
 
-impl Candidate {
-    pub(super) fn new(form: Form, sign: Sign) -> Candidate {
+impl CallCandidate {
+    pub(super) fn new(form: CallSyntax, sign: CallCertainty) -> CallCandidate {
         let now = match form {
-            Form::Function => Now::Function(FunctionReader::new()),
-            Form::Listing(_) | Form::Tag | Form::Bracket | Form::Bare => Now::Between,
+            CallSyntax::Function => CandidateState::Function(FunctionTagReader::new()),
+            CallSyntax::Listing(_) | CallSyntax::Tag | CallSyntax::Bracket | CallSyntax::Bare => {
+                CandidateState::Between
+            }
         };
-        Candidate { form, sign, items: Vec::new(), now }
+        CallCandidate { form, sign, items: Vec::new(), state: now }
     }
 
     /// What may be a whole answer of JSON, begun with this bracket.
-    pub(super) fn bare(bracket: char) -> Candidate {
-        let mut candidate = Candidate::new(Form::Bare, Sign::Formed);
+    pub(super) fn bare(bracket: char) -> CallCandidate {
+        let mut candidate = CallCandidate::new(CallSyntax::Bare, CallCertainty::Formed);
         candidate.push(bracket);
         candidate
     }
 
-    pub(super) fn form(&self) -> Form {
+    pub(super) fn form(&self) -> CallSyntax {
         self.form
     }
 
     /// What was read, and how plainly it is meant as calls.
-    pub(super) fn into_items(self) -> (Vec<Item>, Sign) {
+    pub(super) fn into_items(self) -> (Vec<ParsedItem>, CallCertainty) {
         (self.items, self.sign)
     }
 
     /// Takes one character.
-    pub(super) fn push(&mut self, c: char) -> Progress<()> {
-        match std::mem::replace(&mut self.now, Now::Between) {
-            Now::Between => self.between(c),
-            Now::Value(parser) => self.value(parser, c),
-            Now::Mark(mark) => self.mark(mark, c),
-            Now::Function(reader) => self.function(reader, c),
-            Now::Run(run) => self.run(run, c),
+    pub(super) fn push(&mut self, c: char) -> ParseProgress<()> {
+        match std::mem::replace(&mut self.state, CandidateState::Between) {
+            CandidateState::Between => self.between(c),
+            CandidateState::Value(parser) => self.value(parser, c),
+            CandidateState::Mark(mark) => self.mark(mark, c),
+            CandidateState::Function(reader) => self.function(reader, c),
+            CandidateState::Run(run) => self.run(run, c),
         }
     }
 
     /// What was read, if the answer ends here; the end mark may be missing, and brackets before it.
-    pub(super) fn finish(mut self) -> Option<(Vec<Item>, Sign)> {
-        match std::mem::replace(&mut self.now, Now::Between) {
-            Now::Between | Now::Run(_) => {}
-            Now::Value(mut parser) => self.items.push(Item::Json(parser.close()?)),
-            Now::Mark(mark) if CLOSED.starts_with(&mark) => {}
-            Now::Mark(_) | Now::Function(_) => return None,
+    pub(super) fn finish(mut self) -> Option<(Vec<ParsedItem>, CallCertainty)> {
+        match std::mem::replace(&mut self.state, CandidateState::Between) {
+            CandidateState::Between | CandidateState::Run(_) => {}
+            CandidateState::Value(mut parser) => self.items.push(ParsedItem::Json(parser.close()?)),
+            CandidateState::Mark(mark) if CALL_END.starts_with(&mark) => {}
+            CandidateState::Mark(_) | CandidateState::Function(_) => return None,
         }
         Some(self.into_items())
     }
 
-    fn between(&mut self, c: char) -> Progress<()> {
+    fn between(&mut self, c: char) -> ParseProgress<()> {
         match (self.form, c) {
-            (_, '{' | '[') => return self.value(Parser::default(), c),
+            (_, '{' | '[') => return self.value(JsonParser::default(), c),
             (_, c) if c.is_whitespace() => {}
             // What stands between two values, or is one bracket too many behind the last.
             (_, ',' | ';' | '}' | ']') if !self.items.is_empty() => {}
-            (Form::Listing(_) | Form::Tag, '<') => self.now = Now::Mark("<".into()),
-            (Form::Listing(border), c) if c == border.mark => return self.run(0, c),
-            (Form::Listing(_) | Form::Tag | Form::Function | Form::Bracket | Form::Bare, _) => return Progress::Broken,
+            (CallSyntax::Listing(_) | CallSyntax::Tag, '<') => self.state = CandidateState::Mark("<".into()),
+            (CallSyntax::Listing(border), c) if c == border.mark => return self.run(0, c),
+            (
+                CallSyntax::Listing(_)
+                | CallSyntax::Tag
+                | CallSyntax::Function
+                | CallSyntax::Bracket
+                | CallSyntax::Bare,
+                _,
+            ) => return ParseProgress::Invalid,
         }
-        Progress::More
+        ParseProgress::More
     }
 
-    fn value(&mut self, mut parser: Parser, c: char) -> Progress<()> {
+    fn value(&mut self, mut parser: JsonParser, c: char) -> ParseProgress<()> {
         match parser.push(c) {
-            Progress::More => self.now = Now::Value(parser),
-            Progress::Whole(json) => {
-                self.items.push(Item::Json(json));
-                if self.form == Form::Bracket {
-                    return Progress::Whole(());
+            ParseProgress::More => self.state = CandidateState::Value(parser),
+            ParseProgress::Complete(json) => {
+                self.items.push(ParsedItem::Json(json));
+                if self.form == CallSyntax::Bracket {
+                    return ParseProgress::Complete(());
                 }
             }
-            Progress::Broken => match parser.close() {
+            ParseProgress::Invalid => match parser.close() {
                 Some(json) if self.is_end(c) => {
-                    self.items.push(Item::Json(json));
+                    self.items.push(ParsedItem::Json(json));
                     return self.between(c);
                 }
-                Some(_) | None => return Progress::Broken,
+                Some(_) | None => return ParseProgress::Invalid,
             },
         }
-        Progress::More
+        ParseProgress::More
     }
 
     /// Whether the end mark begins with it.
     fn is_end(&self, c: char) -> bool {
         match self.form {
-            Form::Listing(border) => c == border.mark,
-            Form::Tag => c == '<',
-            Form::Function | Form::Bracket | Form::Bare => false,
+            CallSyntax::Listing(border) => c == border.mark,
+            CallSyntax::Tag => c == '<',
+            CallSyntax::Function | CallSyntax::Bracket | CallSyntax::Bare => false,
         }
     }
 
-    fn mark(&mut self, mut mark: String, c: char) -> Progress<()> {
+    fn mark(&mut self, mut mark: String, c: char) -> ParseProgress<()> {
         mark.push(c);
-        if mark == CLOSED && self.form == Form::Tag {
-            return Progress::Whole(());
+        if mark == CALL_END && self.form == CallSyntax::Tag {
+            return ParseProgress::Complete(());
         }
-        if mark == CLOSED || mark == OPENED {
+        if mark == CALL_END || mark == CALL_START {
             // Around calls in a listing, or the next call before the end of the last.
-            self.sign = Sign::Marked;
-        } else if mark == FUNCTION {
-            self.now = Now::Function(FunctionReader::new());
-        } else if [CLOSED, OPENED, FUNCTION].iter().any(|known| known.starts_with(&mark)) {
-            self.now = Now::Mark(mark);
+            self.sign = CallCertainty::Marked;
+        } else if mark == FUNCTION_START {
+            self.state = CandidateState::Function(FunctionTagReader::new());
+        } else if [CALL_END, CALL_START, FUNCTION_START].iter().any(|known| known.starts_with(&mark)) {
+            self.state = CandidateState::Mark(mark);
         } else {
-            return Progress::Broken;
+            return ParseProgress::Invalid;
         }
-        Progress::More
+        ParseProgress::More
     }
 
-    fn function(&mut self, mut reader: FunctionReader, c: char) -> Progress<()> {
+    fn function(&mut self, mut reader: FunctionTagReader, c: char) -> ParseProgress<()> {
         match reader.push(c) {
-            Progress::More => self.now = Now::Function(reader),
-            Progress::Whole(function) => {
-                self.items.push(Item::Function(function));
-                if self.form == Form::Function {
-                    return Progress::Whole(());
+            ParseProgress::More => self.state = CandidateState::Function(reader),
+            ParseProgress::Complete(function) => {
+                self.items.push(ParsedItem::Function(function));
+                if self.form == CallSyntax::Function {
+                    return ParseProgress::Complete(());
                 }
             }
-            Progress::Broken => return Progress::Broken,
+            ParseProgress::Invalid => return ParseProgress::Invalid,
         }
-        Progress::More
+        ParseProgress::More
     }
 
-    fn run(&mut self, run: usize, c: char) -> Progress<()> {
+    fn run(&mut self, run: usize, c: char) -> ParseProgress<()> {
         match self.form {
-            Form::Listing(border) if c == border.mark && run + 1 == border.length => Progress::Whole(()),
-            Form::Listing(border) if c == border.mark => {
-                self.now = Now::Run(run + 1);
-                Progress::More
+            CallSyntax::Listing(border) if c == border.mark && run + 1 == border.length => ParseProgress::Complete(()),
+            CallSyntax::Listing(border) if c == border.mark => {
+                self.state = CandidateState::Run(run + 1);
+                ParseProgress::More
             }
-            Form::Listing(_) | Form::Tag | Form::Function | Form::Bracket | Form::Bare => Progress::Broken,
+            CallSyntax::Listing(_)
+            | CallSyntax::Tag
+            | CallSyntax::Function
+            | CallSyntax::Bracket
+            | CallSyntax::Bare => ParseProgress::Invalid,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use serde_json::Value;
 
-use super::parser::{Parser, Progress};
+use super::parser::{JsonParser, ParseProgress};
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,13 +21,13 @@ pub(super) enum Json {
 impl Json {
     /// Reads a text that is one whole object or list.
     pub(super) fn parse(text: &str) -> Option<Json> {
-        let mut parser = Parser::default();
+        let mut parser = JsonParser::default();
         let mut rest = text.trim().chars();
         for c in rest.by_ref() {
             match parser.push(c) {
-                Progress::More => {}
-                Progress::Whole(json) => return rest.as_str().is_empty().then_some(json),
-                Progress::Broken => return None,
+                ParseProgress::More => {}
+                ParseProgress::Complete(json) => return rest.as_str().is_empty().then_some(json),
+                ParseProgress::Invalid => return None,
             }
         }
         None

@@ -1,18 +1,18 @@
 //! The marks that a call may begin with.
 
-use super::candidate::Form;
+use super::candidate::CallSyntax;
 
-pub(super) const OPENED: &str = "<tool_call>";
-pub(super) const CLOSED: &str = "</tool_call>";
-pub(super) const FUNCTION: &str = "<function=";
+pub(super) const CALL_START: &str = "<tool_call>";
+pub(super) const CALL_END: &str = "</tool_call>";
+pub(super) const FUNCTION_START: &str = "<function=";
 const BRACKET: &str = "[TOOL_CALLS]";
-const THINK: &str = "<think>";
-const THOUGHT: [&str; 2] = ["</think>", "</thinking>"];
+const THOUGHT_START: &str = "<think>";
+const THOUGHT_ENDS: [&str; 2] = ["</think>", "</thinking>"];
 const RESPONSE: &str = "<tool_response>";
 
 /// Where in an answer a character stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Position {
+pub(super) enum AnswerPosition {
     /// Nothing but white space came before it.
     Start,
     /// Nothing but white space came after the model's thoughts.
@@ -24,9 +24,9 @@ pub(super) enum Position {
 
 /// What a mark opens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Opening {
+pub(super) enum MarkKind {
     Thought,
-    Call(Form),
+    Call(CallSyntax),
     /// Nothing: the end of thoughts that did not begin as such, so that everything before it was one.
     ThoughtEnd,
     /// What the model pretends that a call was answered with.
@@ -39,28 +39,29 @@ pub(super) enum Opening {
     Nothing,
 }
 
-impl Opening {
+impl MarkKind {
     /// What a text that begins with `<` or `[` opens.
-    pub(super) fn of(text: &str, position: Position) -> Opening {
+    pub(super) fn of(text: &str, position: AnswerPosition) -> MarkKind {
         let marks = [
-            (OPENED, Opening::Call(Form::Tag)),
-            (FUNCTION, Opening::Call(Form::Function)),
-            (BRACKET, Opening::Call(Form::Bracket)),
-            (CLOSED, Opening::Stray),
-            (THINK, Opening::Thought),
-            (THOUGHT[0], Opening::ThoughtEnd),
-            (THOUGHT[1], Opening::ThoughtEnd),
-            (RESPONSE, Opening::Response),
+            (CALL_START, MarkKind::Call(CallSyntax::Tag)),
+            (FUNCTION_START, MarkKind::Call(CallSyntax::Function)),
+            (BRACKET, MarkKind::Call(CallSyntax::Bracket)),
+            (CALL_END, MarkKind::Stray),
+            (THOUGHT_START, MarkKind::Thought),
+            (THOUGHT_ENDS[0], MarkKind::ThoughtEnd),
+            (THOUGHT_ENDS[1], MarkKind::ThoughtEnd),
+            (RESPONSE, MarkKind::Response),
         ];
         for (mark, opening) in marks {
-            let misplaced = opening == Opening::Thought && matches!(position, Position::Middle | Position::Unmarked);
+            let misplaced =
+                opening == MarkKind::Thought && matches!(position, AnswerPosition::Middle | AnswerPosition::Unmarked);
             if mark == text && !misplaced {
                 return opening;
             }
             if mark.starts_with(text) && !misplaced {
-                return Opening::Partial;
+                return MarkKind::Partial;
             }
         }
-        Opening::Nothing
+        MarkKind::Nothing
     }
 }

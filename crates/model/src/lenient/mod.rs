@@ -9,15 +9,15 @@
 
 mod call;
 mod candidate;
-mod flow;
-mod function;
+mod code_block;
+mod delta_buffer;
+mod function_tag;
 mod json;
-mod listing;
 mod mark;
 mod model;
 mod parser;
-mod quoted;
+mod quoted_string;
 mod reader;
 mod thought;
 
-pub use model::Lenient;
+pub use model::LenientModel;

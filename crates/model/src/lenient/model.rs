@@ -5,41 +5,41 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 
-use super::reader::Reader;
-use crate::{Calls, Deltas, Facts, Model, Request};
+use super::reader::CallReader;
+use crate::{Deltas, Model, ModelFacts, ModelRequest, ToolCallPolicy};
 
 /// A small model, with the calls that it writes as text read as calls.
 #[derive(Debug)]
-pub struct Lenient {
+pub struct LenientModel {
     model: Arc<dyn Model>,
 }
 
-impl Lenient {
+impl LenientModel {
     /// Reads what `model` answers.
-    pub fn new(model: Arc<dyn Model>) -> Lenient {
-        Lenient { model }
+    pub fn new(model: Arc<dyn Model>) -> LenientModel {
+        LenientModel { model }
     }
 }
 
-impl Model for Lenient {
+impl Model for LenientModel {
     fn name(&self) -> &str {
         self.model.name()
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         self.model.facts()
     }
 
-    fn learn(&self) -> BoxFuture<'_, ()> {
-        self.model.learn()
+    fn refresh_facts(&self) -> BoxFuture<'_, ()> {
+        self.model.refresh_facts()
     }
 
-    fn ask(&self, request: Request) -> Deltas {
-        let tools = match request.calls {
-            Calls::Allowed => Arc::clone(&request.tools),
-            Calls::Forbidden => Arc::default(),
+    fn ask(&self, request: ModelRequest) -> Deltas {
+        let tools = match request.call_policy {
+            ToolCallPolicy::Allowed => Arc::clone(&request.tools),
+            ToolCallPolicy::Forbidden => Arc::default(),
         };
-        let mut reader = Reader::new(tools, request.turn);
+        let mut reader = CallReader::new(tools, request.turn);
         let read = move |delta| match delta {
             Ok(delta) => reader.read(delta).into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],

@@ -4,7 +4,7 @@
 //! raw line breaks in texts, and, when asked, missing brackets at the end.
 
 use super::json::Json;
-use super::quoted::Quoted;
+use super::quoted_string::QuotedString;
 
 /// How deep values may be nested.
 const MAX_DEPTH: usize = 64;
@@ -13,31 +13,31 @@ const MAX_WORD: usize = 128;
 
 /// How far a reader has come.
 #[derive(Debug)]
-pub(super) enum Progress<T> {
+pub(super) enum ParseProgress<T> {
     /// It takes more.
     More,
     /// It is complete with this character.
-    Whole(T),
+    Complete(T),
     /// It cannot take this character.
-    Broken,
+    Invalid,
 }
 
 /// An object or a list under way.
 #[derive(Debug, Default)]
-pub(super) struct Parser {
-    open: Vec<Open>,
-    now: Now,
-    comment: Comment,
+pub(super) struct JsonParser {
+    open: Vec<OpenContainer>,
+    state: JsonParserState,
+    comment: CommentState,
 }
 
 #[derive(Debug)]
-enum Open {
+enum OpenContainer {
     List(Vec<Json>),
     Object { fields: Vec<(String, Json)>, name: Option<String> },
 }
 
 #[derive(Debug, Default)]
-enum Now {
+enum JsonParserState {
     /// A value comes.
     #[default]
     Value,
@@ -48,19 +48,19 @@ enum Now {
     /// A comma or the end comes.
     After,
     /// In a text.
-    Text(Quoted, Role),
+    Text(QuotedString, TokenRole),
     /// In a word without quotes.
-    Word(String, Role),
+    Word(String, TokenRole),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Role {
+enum TokenRole {
     Name,
     Value,
 }
 
 #[derive(Debug, Default, PartialEq)]
-enum Comment {
+enum CommentState {
     #[default]
     None,
     /// One slash came.
@@ -68,143 +68,151 @@ enum Comment {
     Line,
 }
 
-impl Parser {
+impl JsonParser {
     /// Takes one character.
-    pub(super) fn push(&mut self, c: char) -> Progress<Json> {
-        match &mut self.now {
-            Now::Text(text, role) => match text.push(c) {
-                Progress::More => Progress::More,
-                Progress::Whole(text) => {
+    pub(super) fn push(&mut self, c: char) -> ParseProgress<Json> {
+        match &mut self.state {
+            JsonParserState::Text(text, role) => match text.push(c) {
+                ParseProgress::More => ParseProgress::More,
+                ParseProgress::Complete(text) => {
                     let role = *role;
                     self.text(text, role)
                 }
-                Progress::Broken => Progress::Broken,
+                ParseProgress::Invalid => ParseProgress::Invalid,
             },
-            Now::Word(word, _) if is_word(c) => {
+            JsonParserState::Word(word, _) if is_word(c) => {
                 word.push(c);
-                if word.len() > MAX_WORD { Progress::Broken } else { Progress::More }
+                if word.len() > MAX_WORD { ParseProgress::Invalid } else { ParseProgress::More }
             }
-            Now::Word(..) => match self.end_word() {
+            JsonParserState::Word(..) => match self.end_word() {
                 Some(()) => self.between(c),
-                None => Progress::Broken,
+                None => ParseProgress::Invalid,
             },
-            Now::Value | Now::Name | Now::Colon | Now::After => self.between(c),
+            JsonParserState::Value | JsonParserState::Name | JsonParserState::Colon | JsonParserState::After => {
+                self.between(c)
+            }
         }
     }
 
     /// The value with the brackets that are missing at its end; none unless only those are missing.
     pub(super) fn close(&mut self) -> Option<Json> {
-        if !matches!(self.now, Now::After) || self.comment == Comment::Slash {
+        if !matches!(self.state, JsonParserState::After) || self.comment == CommentState::Slash {
             return None;
         }
         loop {
             match self.shut() {
-                Progress::More => {}
-                Progress::Whole(json) => return Some(json),
-                Progress::Broken => return None,
+                ParseProgress::More => {}
+                ParseProgress::Complete(json) => return Some(json),
+                ParseProgress::Invalid => return None,
             }
         }
     }
 
-    fn between(&mut self, c: char) -> Progress<Json> {
+    fn between(&mut self, c: char) -> ParseProgress<Json> {
         match (&self.comment, c) {
-            (Comment::Line, '\n') => self.comment = Comment::None,
-            (Comment::Line, _) => {}
-            (Comment::Slash, '/') => self.comment = Comment::Line,
-            (Comment::Slash, _) => return Progress::Broken,
-            (Comment::None, '/') if !self.open.is_empty() => self.comment = Comment::Slash,
-            (Comment::None, c) if c.is_whitespace() => {}
-            (Comment::None, c) => return self.token(c),
+            (CommentState::Line, '\n') => self.comment = CommentState::None,
+            (CommentState::Line, _) => {}
+            (CommentState::Slash, '/') => self.comment = CommentState::Line,
+            (CommentState::Slash, _) => return ParseProgress::Invalid,
+            (CommentState::None, '/') if !self.open.is_empty() => self.comment = CommentState::Slash,
+            (CommentState::None, c) if c.is_whitespace() => {}
+            (CommentState::None, c) => return self.token(c),
         }
-        Progress::More
+        ParseProgress::More
     }
 
-    fn token(&mut self, c: char) -> Progress<Json> {
-        match (&self.now, self.open.last(), c) {
-            (Now::Value, _, '{' | '[') => return self.begin(c),
-            (Now::Value | Now::After, Some(Open::List(_)), ']') => return self.shut(),
-            (Now::Name | Now::After, Some(Open::Object { .. }), '}') => return self.shut(),
-            (Now::After, Some(Open::List(_)), ',') => self.now = Now::Value,
-            (Now::After, Some(Open::Object { .. }), ',') => self.now = Now::Name,
-            (Now::Colon, Some(_), ':') => self.now = Now::Value,
-            (Now::Value, Some(_), c) => return self.start(c, Role::Value),
-            (Now::Name, Some(_), c) => return self.start(c, Role::Name),
-            _unexpected => return Progress::Broken,
+    fn token(&mut self, c: char) -> ParseProgress<Json> {
+        match (&self.state, self.open.last(), c) {
+            (JsonParserState::Value, _, '{' | '[') => return self.begin(c),
+            (JsonParserState::Value | JsonParserState::After, Some(OpenContainer::List(_)), ']') => return self.shut(),
+            (JsonParserState::Name | JsonParserState::After, Some(OpenContainer::Object { .. }), '}') => {
+                return self.shut();
+            }
+            (JsonParserState::After, Some(OpenContainer::List(_)), ',') => self.state = JsonParserState::Value,
+            (JsonParserState::After, Some(OpenContainer::Object { .. }), ',') => self.state = JsonParserState::Name,
+            (JsonParserState::Colon, Some(_), ':') => self.state = JsonParserState::Value,
+            (JsonParserState::Value, Some(_), c) => return self.start(c, TokenRole::Value),
+            (JsonParserState::Name, Some(_), c) => return self.start(c, TokenRole::Name),
+            _unexpected => return ParseProgress::Invalid,
         }
-        Progress::More
+        ParseProgress::More
     }
 
-    fn begin(&mut self, c: char) -> Progress<Json> {
+    fn begin(&mut self, c: char) -> ParseProgress<Json> {
         if self.open.len() == MAX_DEPTH {
-            return Progress::Broken;
+            return ParseProgress::Invalid;
         }
-        let object = Open::Object { fields: Vec::new(), name: None };
-        let (open, now) = if c == '{' { (object, Now::Name) } else { (Open::List(Vec::new()), Now::Value) };
+        let object = OpenContainer::Object { fields: Vec::new(), name: None };
+        let (open, now) = if c == '{' {
+            (object, JsonParserState::Name)
+        } else {
+            (OpenContainer::List(Vec::new()), JsonParserState::Value)
+        };
         self.open.push(open);
-        self.now = now;
-        Progress::More
+        self.state = now;
+        ParseProgress::More
     }
 
     /// Begins a text or a word.
-    fn start(&mut self, c: char, role: Role) -> Progress<Json> {
+    fn start(&mut self, c: char, role: TokenRole) -> ParseProgress<Json> {
         let digit = c.is_ascii_digit() || c == '-';
-        self.now = match (Quoted::begin(c), role) {
-            (Some(text), _) => Now::Text(text, role),
-            (None, Role::Name) if is_word(c) && !digit => Now::Word(c.into(), role),
-            (None, Role::Value) if is_word(c) => Now::Word(c.into(), role),
-            (None, Role::Name | Role::Value) => return Progress::Broken,
+        self.state = match (QuotedString::begin(c), role) {
+            (Some(text), _) => JsonParserState::Text(text, role),
+            (None, TokenRole::Name) if is_word(c) && !digit => JsonParserState::Word(c.into(), role),
+            (None, TokenRole::Value) if is_word(c) => JsonParserState::Word(c.into(), role),
+            (None, TokenRole::Name | TokenRole::Value) => return ParseProgress::Invalid,
         };
-        Progress::More
+        ParseProgress::More
     }
 
-    fn text(&mut self, text: String, role: Role) -> Progress<Json> {
+    fn text(&mut self, text: String, role: TokenRole) -> ParseProgress<Json> {
         match role {
-            Role::Name => {
+            TokenRole::Name => {
                 self.name(text);
-                Progress::More
+                ParseProgress::More
             }
-            Role::Value => self.value(Json::Text(text)),
+            TokenRole::Value => self.value(Json::Text(text)),
         }
     }
 
     fn end_word(&mut self) -> Option<()> {
-        let Now::Word(word, role) = &self.now else { return None };
+        let JsonParserState::Word(word, role) = &self.state else { return None };
         let word = word.clone();
         match role {
-            Role::Name => self.name(word),
-            Role::Value => {
+            TokenRole::Name => self.name(word),
+            TokenRole::Value => {
                 let value = constant(word)?;
                 // Words stand only inside brackets, so the whole cannot end here.
-                let Progress::More = self.value(value) else { return None };
+                let ParseProgress::More = self.value(value) else { return None };
             }
         }
         Some(())
     }
 
     fn name(&mut self, text: String) {
-        if let Some(Open::Object { name, .. }) = self.open.last_mut() {
+        if let Some(OpenContainer::Object { name, .. }) = self.open.last_mut() {
             *name = Some(text);
         }
-        self.now = Now::Colon;
+        self.state = JsonParserState::Colon;
     }
 
     /// Puts a value where it belongs.
-    fn value(&mut self, json: Json) -> Progress<Json> {
-        self.now = Now::After;
+    fn value(&mut self, json: Json) -> ParseProgress<Json> {
+        self.state = JsonParserState::After;
         match self.open.last_mut() {
-            None => return Progress::Whole(json),
-            Some(Open::List(items)) => items.push(json),
-            Some(Open::Object { fields, name }) => fields.extend(name.take().map(|name| (name, json))),
+            None => return ParseProgress::Complete(json),
+            Some(OpenContainer::List(items)) => items.push(json),
+            Some(OpenContainer::Object { fields, name }) => fields.extend(name.take().map(|name| (name, json))),
         }
-        Progress::More
+        ParseProgress::More
     }
 
     /// Ends the innermost object or list.
-    fn shut(&mut self) -> Progress<Json> {
+    fn shut(&mut self) -> ParseProgress<Json> {
         match self.open.pop() {
-            Some(Open::List(items)) => self.value(Json::List(items)),
-            Some(Open::Object { fields, .. }) if distinct(&fields) => self.value(Json::Object(fields)),
-            Some(Open::Object { .. }) | None => Progress::Broken,
+            Some(OpenContainer::List(items)) => self.value(Json::List(items)),
+            Some(OpenContainer::Object { fields, .. }) if distinct(&fields) => self.value(Json::Object(fields)),
+            Some(OpenContainer::Object { .. }) | None => ParseProgress::Invalid,
         }
     }
 }

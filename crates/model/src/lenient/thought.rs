@@ -1,6 +1,6 @@
 //! What a model thinks between `<think>` and `</think>`.
 
-use super::flow::Flow;
+use super::delta_buffer::DeltaBuffer;
 
 const END: &str = "</think>";
 /// Most white space that waits for a word.
@@ -8,7 +8,7 @@ const MAX_SPACE: usize = 4096;
 
 /// A thought under way, from behind its mark. White space at its ends is left out.
 #[derive(Debug, Default)]
-pub(super) struct Thought {
+pub(super) struct ThoughtReader {
     /// White space, and what may be the end.
     held: String,
     /// The byte of what is held where the end may begin.
@@ -17,9 +17,9 @@ pub(super) struct Thought {
     begun: bool,
 }
 
-impl Thought {
+impl ThoughtReader {
     /// Takes one character; whether the thought ends with it.
-    pub(super) fn push(&mut self, c: char, flow: &mut Flow) -> bool {
+    pub(super) fn push(&mut self, c: char, flow: &mut DeltaBuffer) -> bool {
         if c == '<' {
             if self.end.is_some() {
                 self.pass(flow);
@@ -37,7 +37,7 @@ impl Thought {
     }
 
     /// Passes on what is held.
-    pub(super) fn pass(&mut self, flow: &mut Flow) {
+    pub(super) fn pass(&mut self, flow: &mut DeltaBuffer) {
         let text = if self.begun { &self.held } else { self.held.trim_start() };
         self.begun |= !text.is_empty();
         flow.thinking(text);

@@ -5,29 +5,29 @@
 
 use std::fmt;
 
-use protocol::{Answer, Block, clip_middle};
+use protocol::{ContentBlock, ToolResult, clip_middle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Fold, Message, Part, Request};
+use crate::{MessageFold, MessagePart, ModelMessage, ModelRequest};
 
 /// A conversation in short: the digest of all of it, and a trace of its newest messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Identity {
+pub(super) struct ConversationIdentity {
     /// How many messages it has.
     messages: usize,
     /// The digest of all of them.
     digest: String,
     /// The newest messages: the last one the model said, and all after it.
-    tail: Vec<Trace>,
+    tail: Vec<MessageTrace>,
 }
 
 /// One message in short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Trace {
-    role: Role,
+struct MessageTrace {
+    role: MessageRole,
     digest: String,
     /// Its beginning and end, for people.
     text: String,
@@ -35,41 +35,41 @@ struct Trace {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Role {
+enum MessageRole {
     User,
     Assistant,
     Answers,
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for MessageRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Answers => "answers",
+            MessageRole::User => "user",
+            MessageRole::Assistant => "assistant",
+            MessageRole::Answers => "answers",
         })
     }
 }
 
-impl Identity {
+impl ConversationIdentity {
     /// The identity of a request's conversation.
-    pub(super) fn of(request: &Request) -> Identity {
+    pub(super) fn of(request: &ModelRequest) -> ConversationIdentity {
         let messages = &request.messages;
-        let said = messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
-        Identity {
+        let said = messages.iter().rposition(|message| matches!(message, ModelMessage::Assistant { .. }));
+        ConversationIdentity {
             messages: messages.len(),
-            digest: messages.fold(|whole: &Whole| hex(whole.0.clone())),
-            tail: messages[said.unwrap_or(0)..].iter().map(Trace::of).collect(),
+            digest: messages.fold(|whole: &ConversationHash| hex(whole.0.clone())),
+            tail: messages[said.unwrap_or(0)..].iter().map(MessageTrace::of).collect(),
         }
     }
 
     /// Whether both are the same conversation.
-    pub(super) fn same(&self, other: &Identity) -> bool {
+    pub(super) fn same(&self, other: &ConversationIdentity) -> bool {
         self.digest == other.digest
     }
 
     /// What makes `asked` another conversation than this recorded one.
-    pub(super) fn difference(&self, asked: &Identity) -> String {
+    pub(super) fn difference(&self, asked: &ConversationIdentity) -> String {
         if self.messages != asked.messages {
             return format!("it was recorded with {} messages and is asked with {}", self.messages, asked.messages);
         }
@@ -87,67 +87,67 @@ impl Identity {
 
 /// The digest of all messages.
 #[derive(Default)]
-struct Whole(Sha256);
+struct ConversationHash(Sha256);
 
-impl Fold for Whole {
-    fn add(&mut self, _at: usize, message: &Message) {
+impl MessageFold for ConversationHash {
+    fn add(&mut self, _at: usize, message: &ModelMessage) {
         hash(&mut self.0, message);
     }
 }
 
-impl Trace {
-    fn of(message: &Message) -> Trace {
+impl MessageTrace {
+    fn of(message: &ModelMessage) -> MessageTrace {
         const SHOWN: usize = 200;
         let mut digest = Sha256::new();
         hash(&mut digest, message);
         let texts: Vec<&str> = pieces(message).into_iter().map(|(_, text)| text).collect();
-        Trace { role: Role::of(message), digest: hex(digest), text: clip_middle(&texts.join(" "), SHOWN) }
+        MessageTrace { role: MessageRole::of(message), digest: hex(digest), text: clip_middle(&texts.join(" "), SHOWN) }
     }
 }
 
-impl Role {
-    fn of(message: &Message) -> Role {
+impl MessageRole {
+    fn of(message: &ModelMessage) -> MessageRole {
         match message {
-            Message::User { .. } => Role::User,
-            Message::Assistant { .. } => Role::Assistant,
-            Message::Answers { .. } => Role::Answers,
+            ModelMessage::User { .. } => MessageRole::User,
+            ModelMessage::Assistant { .. } => MessageRole::Assistant,
+            ModelMessage::Answers { .. } => MessageRole::Answers,
         }
     }
 }
 
 /// Counts and lengths go in as well, so that no two different conversations feed the hash the same bytes.
-fn hash(into: &mut Sha256, message: &Message) {
+fn hash(into: &mut Sha256, message: &ModelMessage) {
     let pieces = pieces(message);
-    into.update(format!("{} {}\n", Role::of(message), pieces.len()));
+    into.update(format!("{} {}\n", MessageRole::of(message), pieces.len()));
     for (kind, text) in pieces {
         into.update(format!("{kind} {}\n", text.len()));
         into.update(text);
     }
 }
 
-fn pieces(message: &Message) -> Vec<(&'static str, &str)> {
+fn pieces(message: &ModelMessage) -> Vec<(&'static str, &str)> {
     match message {
-        Message::User { parts } => parts.iter().map(part).collect(),
-        Message::Assistant { content } => content.iter().flat_map(block_pieces).collect(),
-        Message::Answers { answers } => {
-            answers.iter().map(|(_, Answer { status, text })| (status.word(), text.as_str())).collect()
+        ModelMessage::User { parts } => parts.iter().map(part).collect(),
+        ModelMessage::Assistant { content } => content.iter().flat_map(block_pieces).collect(),
+        ModelMessage::Answers { answers } => {
+            answers.iter().map(|(_, ToolResult { status, text })| (status.as_str(), text.as_str())).collect()
         }
     }
 }
 
-fn part(part: &Part) -> (&'static str, &str) {
+fn part(part: &MessagePart) -> (&'static str, &str) {
     match part {
-        Part::Text(text) => ("text", text),
-        Part::Image(image) => ("image", &image.data),
+        MessagePart::Text(text) => ("text", text),
+        MessagePart::Image(image) => ("image", &image.data),
     }
 }
 
-fn block_pieces(block: &Block) -> Vec<(&'static str, &str)> {
+fn block_pieces(block: &ContentBlock) -> Vec<(&'static str, &str)> {
     match block {
-        Block::Text { text } => vec![("text", text)],
-        Block::Thinking { text } => vec![("thinking", text)],
-        Block::Call(call) => vec![("call", &call.tool), ("input", &call.input)],
-        Block::Opaque { .. } => Vec::new(),
+        ContentBlock::Text { text } => vec![("text", text)],
+        ContentBlock::Thinking { text } => vec![("thinking", text)],
+        ContentBlock::Call(call) => vec![("call", &call.tool), ("input", &call.input)],
+        ContentBlock::Opaque { .. } => Vec::new(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The lines of a recording.
 
-use protocol::{Call, ModelFault, StopReason, Usage};
+use protocol::{ModelFault, StopReason, ToolCallRequest, Usage};
 use serde::{Deserialize, Serialize};
 
-use super::identity::Identity;
-use crate::{Delta, ModelError, Request};
+use super::identity::ConversationIdentity;
+use crate::{Delta, ModelError, ModelRequest};
 
 /// The version of the format.
 pub(super) const VERSION: u32 = 1;
@@ -14,7 +14,7 @@ pub(super) const MAX_LINE: usize = 128 << 20;
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Header {
+pub(super) struct RecordingHeader {
     /// The version of the format.
     pub(super) bosun_recording: u32,
 }
@@ -22,25 +22,25 @@ pub(super) struct Header {
 /// One answer: whom it was given to, and what it was.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Line {
+pub(super) struct RecordedAnswer {
     pub(super) agent: String,
     pub(super) path: String,
     pub(super) turn: u32,
     pub(super) attempt: u32,
-    pub(super) request: Identity,
-    deltas: Vec<Piece>,
-    fault: Option<Fault>,
+    pub(super) request: ConversationIdentity,
+    deltas: Vec<RecordedDelta>,
+    fault: Option<RecordedError>,
 }
 
-impl Line {
+impl RecordedAnswer {
     /// A line for the answer to `request`, of which nothing has arrived yet.
-    pub(super) fn new(request: &Request) -> Line {
-        Line {
+    pub(super) fn new(request: &ModelRequest) -> RecordedAnswer {
+        RecordedAnswer {
             agent: request.agent.clone(),
             path: request.path.clone(),
             turn: request.turn,
             attempt: request.attempt,
-            request: Identity::of(request),
+            request: ConversationIdentity::of(request),
             deltas: Vec::new(),
             fault: None,
         }
@@ -50,16 +50,18 @@ impl Line {
     pub(super) fn push(&mut self, sent: &Result<Delta, ModelError>) {
         match sent {
             Ok(delta) => self.deltas.push(delta.clone().into()),
-            Err(ModelError { fault, message, hint, begun }) => {
+            Err(ModelError { fault, message, hint, has_started: begun }) => {
                 let (message, hint) = (message.clone(), hint.clone());
-                self.fault = Some(Fault { fault: *fault, message, hint, begun: *begun });
+                self.fault = Some(RecordedError { fault: *fault, message, hint, begun: *begun });
             }
         }
     }
 
     /// What the model sent, in order.
     pub(super) fn sent(&self) -> Vec<Result<Delta, ModelError>> {
-        let error = |Fault { fault, message, hint, begun }| Err(ModelError { fault, message, hint, begun });
+        let error = |RecordedError { fault, message, hint, begun }| {
+            Err(ModelError { fault, message, hint, has_started: begun })
+        };
         let fault = self.fault.clone().map(error);
         self.deltas.iter().cloned().map(|piece| Ok(piece.into())).chain(fault).collect()
     }
@@ -68,34 +70,34 @@ impl Line {
 /// A delta on disk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum Piece {
+enum RecordedDelta {
     Text { text: String },
     Thinking { text: String },
-    Call(Call),
+    Call(ToolCallRequest),
     Opaque { provider: String, json: String },
     Done { stop: StopReason, usage: Usage, model: String },
 }
 
-impl From<Delta> for Piece {
-    fn from(delta: Delta) -> Piece {
+impl From<Delta> for RecordedDelta {
+    fn from(delta: Delta) -> RecordedDelta {
         match delta {
-            Delta::Text(text) => Piece::Text { text },
-            Delta::Thinking(text) => Piece::Thinking { text },
-            Delta::Call(call) => Piece::Call(call),
-            Delta::Opaque { provider, json } => Piece::Opaque { provider, json },
-            Delta::Done { stop, usage, model } => Piece::Done { stop, usage, model },
+            Delta::Text(text) => RecordedDelta::Text { text },
+            Delta::Thinking(text) => RecordedDelta::Thinking { text },
+            Delta::Call(call) => RecordedDelta::Call(call),
+            Delta::Opaque { provider, json } => RecordedDelta::Opaque { provider, json },
+            Delta::Done { stop, usage, model } => RecordedDelta::Done { stop, usage, model },
         }
     }
 }
 
-impl From<Piece> for Delta {
-    fn from(piece: Piece) -> Delta {
+impl From<RecordedDelta> for Delta {
+    fn from(piece: RecordedDelta) -> Delta {
         match piece {
-            Piece::Text { text } => Delta::Text(text),
-            Piece::Thinking { text } => Delta::Thinking(text),
-            Piece::Call(call) => Delta::Call(call),
-            Piece::Opaque { provider, json } => Delta::Opaque { provider, json },
-            Piece::Done { stop, usage, model } => Delta::Done { stop, usage, model },
+            RecordedDelta::Text { text } => Delta::Text(text),
+            RecordedDelta::Thinking { text } => Delta::Thinking(text),
+            RecordedDelta::Call(call) => Delta::Call(call),
+            RecordedDelta::Opaque { provider, json } => Delta::Opaque { provider, json },
+            RecordedDelta::Done { stop, usage, model } => Delta::Done { stop, usage, model },
         }
     }
 }
@@ -103,7 +105,7 @@ impl From<Piece> for Delta {
 /// An error on disk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Fault {
+struct RecordedError {
     fault: ModelFault,
     message: String,
     hint: Option<String>,

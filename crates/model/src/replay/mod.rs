@@ -10,5 +10,5 @@ mod model;
 mod recorder;
 
 pub use error::RecordingError;
-pub use model::Replay;
-pub use recorder::Recorder;
+pub use model::ReplayModel;
+pub use recorder::RecordingModel;

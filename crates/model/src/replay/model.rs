@@ -9,50 +9,50 @@ use futures_util::{StreamExt, stream};
 use protocol::ModelFault;
 
 use super::RecordingError;
-use super::identity::Identity;
-use super::line::{Header, Line, MAX_LINE, VERSION};
-use crate::{Delta, Deltas, Model, ModelError, Request};
+use super::identity::ConversationIdentity;
+use super::line::{MAX_LINE, RecordedAnswer, RecordingHeader, VERSION};
+use crate::{Delta, Deltas, Model, ModelError, ModelRequest};
 
 /// A model that answers from a recording.
 #[derive(Debug)]
-pub struct Replay {
+pub struct ReplayModel {
     name: String,
     file: String,
-    answers: HashMap<(String, u32), Vec<Line>>,
-    torn: bool,
+    answers: HashMap<(String, u32), Vec<RecordedAnswer>>,
+    is_torn: bool,
 }
 
-impl Replay {
+impl ReplayModel {
     /// Reads a recording. A last line that was not written to its end is left out.
-    pub fn load(path: &Path) -> Result<Replay, RecordingError> {
+    pub fn load(path: &Path) -> Result<ReplayModel, RecordingError> {
         let file = path.display().to_string();
         let short = path.file_name().map_or(file.as_str().into(), |name| name.to_string_lossy());
         let name = format!("replay/{short}");
-        let mut lines = Lines::open(path, &file)?;
+        let mut lines = RecordingReader::open(path, &file)?;
         lines.header()?;
-        let mut answers: HashMap<_, Vec<Line>> = HashMap::new();
+        let mut answers: HashMap<_, Vec<RecordedAnswer>> = HashMap::new();
         while let Some(line) = lines.next()? {
             answers.entry((line.path.clone(), line.turn)).or_default().push(line);
         }
         if lines.torn {
             tracing::warn!(file, line = lines.number, "the recording's last line was torn and is left out");
         }
-        Ok(Replay { torn: lines.torn, name, file, answers })
+        Ok(ReplayModel { is_torn: lines.torn, name, file, answers })
     }
 
     /// Whether the recording ended in a torn line, which is left out.
-    pub fn torn(&self) -> bool {
-        self.torn
+    pub fn is_torn(&self) -> bool {
+        self.is_torn
     }
 
-    fn find(&self, request: &Request) -> Result<Vec<Result<Delta, ModelError>>, ModelError> {
-        let Replay { file, .. } = self;
+    fn find(&self, request: &ModelRequest) -> Result<Vec<Result<Delta, ModelError>>, ModelError> {
+        let ReplayModel { file, .. } = self;
         let (path, turn) = (&request.path, request.turn);
         let Some(lines) = self.answers.get(&(path.clone(), turn)) else {
             return Err(diverged(format!("{file} has no answer for {path} turn {turn}")));
         };
-        let asked = Identity::of(request);
-        let same: Vec<&Line> = lines.iter().filter(|line| line.request.same(&asked)).collect();
+        let asked = ConversationIdentity::of(request);
+        let same: Vec<&RecordedAnswer> = lines.iter().filter(|line| line.request.same(&asked)).collect();
         let attempt = usize::try_from(request.attempt).unwrap_or(usize::MAX).max(1);
         match same.get(attempt - 1).or(same.last()) {
             Some(line) => Ok(line.sent()),
@@ -64,12 +64,12 @@ impl Replay {
     }
 }
 
-impl Model for Replay {
+impl Model for ReplayModel {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         let sent = self.find(&request).unwrap_or_else(|error| vec![Err(error)]);
         stream::iter(sent).boxed()
     }
@@ -80,7 +80,7 @@ fn diverged(message: String) -> ModelError {
 }
 
 /// The lines of a recording, read one by one.
-struct Lines<'a> {
+struct RecordingReader<'a> {
     file: &'a str,
     from: BufReader<File>,
     bytes: Vec<u8>,
@@ -88,22 +88,24 @@ struct Lines<'a> {
     torn: bool,
 }
 
-impl<'a> Lines<'a> {
-    fn open(path: &Path, file: &'a str) -> Result<Lines<'a>, RecordingError> {
+impl<'a> RecordingReader<'a> {
+    fn open(path: &Path, file: &'a str) -> Result<RecordingReader<'a>, RecordingError> {
         let from = File::open(path).map_err(|source| RecordingError::File { file: file.into(), source })?;
-        Ok(Lines { file, from: BufReader::new(from), bytes: Vec::new(), number: 0, torn: false })
+        Ok(RecordingReader { file, from: BufReader::new(from), bytes: Vec::new(), number: 0, torn: false })
     }
 
     fn header(&mut self) -> Result<(), RecordingError> {
         self.read()?;
-        match serde_json::from_slice::<Header>(&self.bytes) {
-            Ok(Header { bosun_recording: VERSION }) => Ok(()),
-            Ok(Header { bosun_recording: version }) => Err(RecordingError::Version { file: self.file.into(), version }),
+        match serde_json::from_slice::<RecordingHeader>(&self.bytes) {
+            Ok(RecordingHeader { bosun_recording: VERSION }) => Ok(()),
+            Ok(RecordingHeader { bosun_recording: version }) => {
+                Err(RecordingError::Version { file: self.file.into(), version })
+            }
             Err(_) => Err(RecordingError::NotARecording { file: self.file.into() }),
         }
     }
 
-    fn next(&mut self) -> Result<Option<Line>, RecordingError> {
+    fn next(&mut self) -> Result<Option<RecordedAnswer>, RecordingError> {
         self.read()?;
         if self.bytes.is_empty() {
             return Ok(None);

@@ -12,94 +12,97 @@ use futures_util::{StreamExt, stream};
 use protocol::ModelFault;
 
 use super::RecordingError;
-use super::line::{Header, Line, VERSION};
-use crate::{Delta, Deltas, Facts, Model, ModelError, Reply, Request};
+use super::line::{RecordedAnswer, RecordingHeader, VERSION};
+use crate::{Delta, Deltas, Model, ModelError, ModelFacts, ModelReply, ModelRequest};
 
 /// A model that answers as another one does and appends each answer to a file.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct RecordingModel {
     model: Arc<dyn Model>,
-    tape: Arc<Tape>,
+    recording: Arc<RecordingFile>,
 }
 
-impl Recorder {
+impl RecordingModel {
     /// Records `model` in the file at `path`, which is made, or is a recording to go on with.
-    pub fn open(model: Arc<dyn Model>, path: &Path) -> Result<Recorder, RecordingError> {
-        Ok(Recorder { model, tape: Arc::new(Tape::open(path)?) })
+    pub fn open(model: Arc<dyn Model>, path: &Path) -> Result<RecordingModel, RecordingError> {
+        Ok(RecordingModel { model, recording: Arc::new(RecordingFile::open(path)?) })
     }
 }
 
-impl Model for Recorder {
+impl Model for RecordingModel {
     fn name(&self) -> &str {
         self.model.name()
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         self.model.facts()
     }
 
-    fn learn(&self) -> BoxFuture<'_, ()> {
-        self.model.learn()
+    fn refresh_facts(&self) -> BoxFuture<'_, ()> {
+        self.model.refresh_facts()
     }
 
-    fn ask(&self, request: Request) -> Deltas {
-        let line = Line::new(&request);
-        let take = Take { deltas: self.model.ask(request), line, bytes: 0, tape: Arc::clone(&self.tape) };
+    fn ask(&self, request: ModelRequest) -> Deltas {
+        let line = RecordedAnswer::new(&request);
+        let take =
+            AnswerRecording { deltas: self.model.ask(request), line, bytes: 0, recording: Arc::clone(&self.recording) };
         stream::unfold(Some(take), async |take| take?.next().await).boxed()
     }
 }
 
 /// One answer while it is recorded.
-struct Take {
+struct AnswerRecording {
     deltas: Deltas,
-    line: Line,
+    line: RecordedAnswer,
     bytes: usize,
-    tape: Arc<Tape>,
+    recording: Arc<RecordingFile>,
 }
 
-impl Take {
+impl AnswerRecording {
     /// The next delta, and the take unless that was its last one.
-    async fn next(mut self) -> Option<(Result<Delta, ModelError>, Option<Take>)> {
+    async fn next(mut self) -> Option<(Result<Delta, ModelError>, Option<AnswerRecording>)> {
         let Some(sent) = self.deltas.next().await else {
-            return self.tape.append(&self.line).err().map(|error| (Err(error), None));
+            return self.recording.append(&self.line).err().map(|error| (Err(error), None));
         };
         self.bytes = self.bytes.saturating_add(sent.as_ref().map_or(0, Delta::bytes));
-        if self.bytes > Reply::MAX_BYTES {
-            let message = format!("{}: the answer is larger than {} bytes", self.tape.file, Reply::MAX_BYTES);
+        if self.bytes > ModelReply::MAX_BYTES {
+            let message = format!("{}: the answer is larger than {} bytes", self.recording.file, ModelReply::MAX_BYTES);
             return Some((Err(ModelError::new(ModelFault::Terminal, message)), None));
         }
         self.line.push(&sent);
         match sent {
             Ok(Delta::Text(_) | Delta::Thinking(_) | Delta::Call(_) | Delta::Opaque { .. }) => Some((sent, Some(self))),
-            Ok(Delta::Done { .. }) | Err(_) => Some((self.tape.append(&self.line).and(sent), None)),
+            Ok(Delta::Done { .. }) | Err(_) => Some((self.recording.append(&self.line).and(sent), None)),
         }
     }
 }
 
 /// The recording's file; none after a write failed, since what follows a torn line could not be read.
 #[derive(Debug)]
-struct Tape {
+struct RecordingFile {
     file: String,
-    to: Mutex<Option<File>>,
+    output: Mutex<Option<File>>,
 }
 
-impl Tape {
-    fn open(path: &Path) -> Result<Tape, RecordingError> {
+impl RecordingFile {
+    fn open(path: &Path) -> Result<RecordingFile, RecordingError> {
         let file = path.display().to_string();
         let failed = |source| RecordingError::File { file: file.clone(), source };
         let opened = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
         let mut to = opened.map_err(failed)?;
         match read_header(&mut to).map_err(failed)? {
-            Found::Nothing => write_line(&mut to, &Header { bosun_recording: VERSION }).map_err(failed)?,
-            Found::Version(VERSION) => cut_torn_line(&mut to).map_err(failed)?,
-            Found::Version(version) => return Err(RecordingError::Version { file, version }),
-            Found::Other => return Err(RecordingError::NotARecording { file }),
+            HeaderCheck::Nothing => {
+                write_line(&mut to, &RecordingHeader { bosun_recording: VERSION }).map_err(failed)?
+            }
+            HeaderCheck::Version(VERSION) => cut_torn_line(&mut to).map_err(failed)?,
+            HeaderCheck::Version(version) => return Err(RecordingError::Version { file, version }),
+            HeaderCheck::Other => return Err(RecordingError::NotARecording { file }),
         }
-        Ok(Tape { file, to: Mutex::new(Some(to)) })
+        Ok(RecordingFile { file, output: Mutex::new(Some(to)) })
     }
 
-    fn append(&self, line: &Line) -> Result<(), ModelError> {
-        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
+    fn append(&self, line: &RecordedAnswer) -> Result<(), ModelError> {
+        let mut to = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let written = match to.as_mut() {
             Some(file) => write_line(file, line),
             None => Err(io::Error::other("an earlier answer could not be written")),
@@ -118,20 +121,20 @@ fn write_line(to: &mut File, line: &impl serde::Serialize) -> io::Result<()> {
     to.write_all(&bytes)
 }
 
-enum Found {
+enum HeaderCheck {
     Nothing,
     Version(u32),
     Other,
 }
 
-fn read_header(from: &mut File) -> io::Result<Found> {
+fn read_header(from: &mut File) -> io::Result<HeaderCheck> {
     const LONGEST: u64 = 4096;
     let mut first = Vec::new();
     BufReader::new(from.take(LONGEST)).read_until(b'\n', &mut first)?;
-    Ok(match serde_json::from_slice::<Header>(&first) {
-        Ok(header) if first.ends_with(b"\n") => Found::Version(header.bosun_recording),
-        Ok(_) | Err(_) if first.is_empty() => Found::Nothing,
-        Ok(_) | Err(_) => Found::Other,
+    Ok(match serde_json::from_slice::<RecordingHeader>(&first) {
+        Ok(header) if first.ends_with(b"\n") => HeaderCheck::Version(header.bosun_recording),
+        Ok(_) | Err(_) if first.is_empty() => HeaderCheck::Nothing,
+        Ok(_) | Err(_) => HeaderCheck::Other,
     })
 }
 
@@ -159,11 +162,11 @@ mod tests {
     #[test]
     fn after_a_failed_write_nothing_more_is_written() {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let tape = Tape { file: "tape".into(), to: Mutex::new(Some(full)) };
-        let request = Request {
+        let tape = RecordingFile { file: "tape".into(), output: Mutex::new(Some(full)) };
+        let request = ModelRequest {
             agent: "main".into(),
             path: "/root".into(),
-            at: protocol::At(0),
+            at: protocol::Timestamp(0),
             turn: 1,
             attempt: 1,
             system: Arc::default(),
@@ -171,9 +174,9 @@ mod tests {
             tools: Arc::default(),
             max_output: None,
             effort: None,
-            calls: crate::Calls::Allowed,
+            call_policy: crate::ToolCallPolicy::Allowed,
         };
-        let line = Line::new(&request);
+        let line = RecordedAnswer::new(&request);
         let cannot = "cannot record the answer in tape";
         assert_eq!(tape.append(&line).unwrap_err().message, format!("{cannot}: No space left on device (os error 28)"));
         assert_eq!(

@@ -2,59 +2,64 @@
 
 use std::collections::VecDeque;
 
-use protocol::{Call, CallId, StopReason, Usage};
+use protocol::{CallId, StopReason, ToolCallRequest, Usage};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::estimate;
-use super::fail::Fail;
-use super::play::{Act, Pace};
-use super::scope::{Scope, TooLong};
-use super::step::{CallStep, DripStep, RawCallStep, Step, Yes};
+use super::fail::ScriptFailure;
+use super::playback::{DripPace, ScriptAction};
+use super::scope::{AnswerTooLong, TemplateScope};
+use super::step::{CallStep, DripStep, LiteralTrue, RawCallStep, ScriptStep};
 use super::template::Template;
-use super::timing::Span;
+use super::timing::ScriptDuration;
 use crate::Delta;
 
 /// Steps in their order. One that ends the answer can only be the last.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(try_from = "Vec<Step>")]
-#[schemars(with = "Vec<Step>")]
-pub(super) struct Answer(Vec<Step>);
+#[serde(try_from = "Vec<ScriptStep>")]
+#[schemars(with = "Vec<ScriptStep>")]
+pub(super) struct ScriptAnswer(Vec<ScriptStep>);
 
-impl Answer {
+impl ScriptAnswer {
     /// An answer that is nothing but a failure.
-    pub(super) fn failing(fail: Fail) -> Answer {
-        Answer(vec![Step::Fail(fail)])
+    pub(super) fn failing(fail: ScriptFailure) -> ScriptAnswer {
+        ScriptAnswer(vec![ScriptStep::Fail(fail)])
     }
 
     /// The highest group that a template in it refers to.
     pub(super) fn highest_group(&self) -> usize {
-        self.0.iter().map(Step::highest_group).max().unwrap_or(0)
+        self.0.iter().map(ScriptStep::highest_group).max().unwrap_or(0)
     }
 
     /// What to do, act by act. `usage` is estimated unless given.
-    pub(super) fn plan(&self, scope: &mut Scope<'_>, usage: Option<Usage>, model: &str) -> Result<Plan, TooLong> {
-        let mut plan = Planner::default();
+    pub(super) fn plan(
+        &self,
+        scope: &mut TemplateScope<'_>,
+        usage: Option<Usage>,
+        model: &str,
+    ) -> Result<ScriptPlan, AnswerTooLong> {
+        let mut plan = ScriptPlanner::default();
         for step in &self.0 {
             match step {
-                Step::Say(text) => plan.speak(Delta::Text, text.fill(scope)?),
-                Step::Think(text) => plan.speak(Delta::Thinking, text.fill(scope)?),
-                Step::Call(CallStep { id, tool, input }) => {
+                ScriptStep::Say(text) => plan.speak(Delta::Text, text.fill(scope)?),
+                ScriptStep::Think(text) => plan.speak(Delta::Thinking, text.fill(scope)?),
+                ScriptStep::Call(CallStep { id, tool, input }) => {
                     let input = input.fill(scope)?;
                     plan.call(scope, id.as_ref(), tool, input)?;
                 }
-                Step::RawCall(RawCallStep { id, tool, input }) => {
+                ScriptStep::RawCall(RawCallStep { id, tool, input }) => {
                     let input = input.fill(scope)?;
                     plan.call(scope, id.as_ref(), tool, input)?;
                 }
-                Step::Wait(Span(time)) => plan.acts.push_back(Act::Wait(*time)),
-                Step::Drip(DripStep { every: Span(every), size }) => {
-                    plan.pace = Some(Pace { every: *every, size: size.get() });
+                ScriptStep::Wait(ScriptDuration(time)) => plan.acts.push_back(ScriptAction::Wait(*time)),
+                ScriptStep::Drip(DripStep { every: ScriptDuration(every), size }) => {
+                    plan.pace = Some(DripPace { every: *every, size: size.get() });
                 }
-                Step::Stop(stop) => plan.stop = Some((*stop).into()),
-                Step::Cut(Yes) => return Ok(plan.acts),
-                Step::Hang(Yes) => return Ok(plan.then(Act::Hang)),
-                Step::Fail(fail) => return Ok(plan.then(Act::Fail(fail.error(scope)?))),
+                ScriptStep::Stop(stop) => plan.stop = Some((*stop).into()),
+                ScriptStep::Cut(LiteralTrue) => return Ok(plan.acts),
+                ScriptStep::Hang(LiteralTrue) => return Ok(plan.then(ScriptAction::Hang)),
+                ScriptStep::Fail(fail) => return Ok(plan.then(ScriptAction::Fail(fail.error(scope)?))),
             }
         }
         let usage = usage.unwrap_or_else(|| estimate::usage(scope.request, plan.bytes));
@@ -62,46 +67,46 @@ impl Answer {
     }
 }
 
-impl TryFrom<Vec<Step>> for Answer {
+impl TryFrom<Vec<ScriptStep>> for ScriptAnswer {
     type Error = String;
 
-    fn try_from(steps: Vec<Step>) -> Result<Answer, String> {
+    fn try_from(steps: Vec<ScriptStep>) -> Result<ScriptAnswer, String> {
         let before_last = steps.len().saturating_sub(1);
-        match steps[..before_last].iter().find_map(Step::ends) {
+        match steps[..before_last].iter().find_map(ScriptStep::ends) {
             Some(word) => Err(format!("nothing can follow `{word}`; make it the last step of the answer")),
-            None => Ok(Answer(steps)),
+            None => Ok(ScriptAnswer(steps)),
         }
     }
 }
 
 /// What a script does for one request, in order.
-pub(super) type Plan = VecDeque<Act>;
+pub(super) type ScriptPlan = VecDeque<ScriptAction>;
 
 #[derive(Debug, Default)]
-struct Planner {
-    acts: Plan,
+struct ScriptPlanner {
+    acts: ScriptPlan,
     calls: u32,
     bytes: usize,
-    pace: Option<Pace>,
+    pace: Option<DripPace>,
     stop: Option<StopReason>,
 }
 
-impl Planner {
+impl ScriptPlanner {
     fn speak(&mut self, kind: fn(String) -> Delta, text: String) {
         self.bytes += text.len();
         self.acts.push_back(match self.pace {
-            Some(pace) => Act::Drip { kind, text, from: 0, pace },
-            None => Act::Send(kind(text)),
+            Some(pace) => ScriptAction::Drip { kind, text, from: 0, pace },
+            None => ScriptAction::Send(kind(text)),
         });
     }
 
     fn call(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut TemplateScope<'_>,
         id: Option<&Template>,
         tool: &Template,
         input: String,
-    ) -> Result<(), TooLong> {
+    ) -> Result<(), AnswerTooLong> {
         self.calls += 1;
         let id = match id {
             Some(template) => template.fill(scope)?,
@@ -109,17 +114,17 @@ impl Planner {
         };
         let tool = tool.fill(scope)?;
         self.bytes += tool.len() + input.len();
-        self.acts.push_back(Act::Send(Delta::Call(Call { id: CallId(id), tool, input })));
+        self.acts.push_back(ScriptAction::Send(Delta::Call(ToolCallRequest { id: CallId(id), tool, input })));
         Ok(())
     }
 
-    fn then(mut self, last: Act) -> Plan {
+    fn then(mut self, last: ScriptAction) -> ScriptPlan {
         self.acts.push_back(last);
         self.acts
     }
 
-    fn done(self, usage: Usage, model: &str) -> Plan {
+    fn done(self, usage: Usage, model: &str) -> ScriptPlan {
         let stop = self.stop.unwrap_or(if self.calls > 0 { StopReason::Calls } else { StopReason::End });
-        self.then(Act::Send(Delta::Done { stop, usage, model: model.to_owned() }))
+        self.then(ScriptAction::Send(Delta::Done { stop, usage, model: model.to_owned() }))
     }
 }

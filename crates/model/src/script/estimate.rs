@@ -1,11 +1,11 @@
 //! Usage of a scripted answer: four bytes to the token, so that budgets have something to count.
 
-use protocol::{Block, Usage};
+use protocol::{ContentBlock, Usage};
 
-use crate::{Fold, Message, Part, Request};
+use crate::{MessageFold, MessagePart, ModelMessage, ModelRequest};
 
 /// The usage of `request` with an answer of `answer_bytes`.
-pub(super) fn usage(request: &Request, answer_bytes: usize) -> Usage {
+pub(super) fn usage(request: &ModelRequest, answer_bytes: usize) -> Usage {
     Usage { input: tokens(request_bytes(request)), output: tokens(answer_bytes), ..Usage::default() }
 }
 
@@ -13,41 +13,41 @@ fn tokens(bytes: usize) -> u64 {
     u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
 }
 
-fn request_bytes(request: &Request) -> usize {
+fn request_bytes(request: &ModelRequest) -> usize {
     let tool = |tool: &crate::ToolSpec| tool.name.len() + tool.about.len() + tool.schema.to_string().len();
     let tools: usize = request.tools.iter().map(tool).sum();
-    request.system.len() + tools + request.messages.fold(|bytes: &Bytes| bytes.0)
+    request.system.len() + tools + request.messages.fold(|bytes: &MessageBytes| bytes.0)
 }
 
 /// How many bytes all messages have.
 #[derive(Default)]
-struct Bytes(usize);
+struct MessageBytes(usize);
 
-impl Fold for Bytes {
-    fn add(&mut self, _at: usize, message: &Message) {
+impl MessageFold for MessageBytes {
+    fn add(&mut self, _at: usize, message: &ModelMessage) {
         self.0 += message_bytes(message);
     }
 }
 
-fn message_bytes(message: &Message) -> usize {
+fn message_bytes(message: &ModelMessage) -> usize {
     match message {
-        Message::User { parts } => parts.iter().map(part_bytes).sum(),
-        Message::Assistant { content } => content.iter().map(block_bytes).sum(),
-        Message::Answers { answers } => answers.iter().map(|(_, answer)| answer.text.len()).sum(),
+        ModelMessage::User { parts } => parts.iter().map(part_bytes).sum(),
+        ModelMessage::Assistant { content } => content.iter().map(block_bytes).sum(),
+        ModelMessage::Answers { answers } => answers.iter().map(|(_, answer)| answer.text.len()).sum(),
     }
 }
 
-fn part_bytes(part: &Part) -> usize {
+fn part_bytes(part: &MessagePart) -> usize {
     match part {
-        Part::Text(text) => text.len(),
-        Part::Image(image) => image.data.len(),
+        MessagePart::Text(text) => text.len(),
+        MessagePart::Image(image) => image.data.len(),
     }
 }
 
-fn block_bytes(block: &Block) -> usize {
+fn block_bytes(block: &ContentBlock) -> usize {
     match block {
-        Block::Text { text } | Block::Thinking { text } => text.len(),
-        Block::Call(call) => call.tool.len() + call.input.len(),
-        Block::Opaque { json, .. } => json.len(),
+        ContentBlock::Text { text } | ContentBlock::Thinking { text } => text.len(),
+        ContentBlock::Call(call) => call.tool.len() + call.input.len(),
+        ContentBlock::Opaque { json, .. } => json.len(),
     }
 }

@@ -7,22 +7,22 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::given::given;
-use super::scope::{Scope, TooLong};
+use super::scope::{AnswerTooLong, TemplateScope};
 use super::template::Template;
-use super::timing::Span;
+use super::timing::ScriptDuration;
 use crate::ModelError;
 
 /// A failure instead of the rest of an answer.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(try_from = "FailForm")]
 #[schemars(with = "FailForm")]
-pub(super) struct Fail {
-    fault: Fault,
+pub(super) struct ScriptFailure {
+    fault: ScriptFault,
     message: Option<Template>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Fault {
+enum ScriptFault {
     Transient,
     RetryAfter(Duration),
     QuotaFor(Duration),
@@ -30,20 +30,20 @@ enum Fault {
     Terminal,
 }
 
-impl Fail {
+impl ScriptFailure {
     /// The error as a model would report it.
-    pub(super) fn error(&self, scope: &mut Scope<'_>) -> Result<ModelError, TooLong> {
+    pub(super) fn error(&self, scope: &mut TemplateScope<'_>) -> Result<ModelError, AnswerTooLong> {
         let (fault, standard) = match self.fault {
-            Fault::Transient => (ModelFault::Transient, "the script fails here for a moment"),
-            Fault::RetryAfter(after) => {
+            ScriptFault::Transient => (ModelFault::Transient, "the script fails here for a moment"),
+            ScriptFault::RetryAfter(after) => {
                 let millis = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
                 (ModelFault::RetryAfter { millis }, "the script asks to try again later")
             }
-            Fault::QuotaFor(after) => {
+            ScriptFault::QuotaFor(after) => {
                 (ModelFault::QuotaUntil { until_at: scope.request.at.plus(after) }, "the script's quota is used up")
             }
-            Fault::Auth => (ModelFault::Auth, "the script refuses the key"),
-            Fault::Terminal => (ModelFault::Terminal, "the script fails here for good"),
+            ScriptFault::Auth => (ModelFault::Auth, "the script refuses the key"),
+            ScriptFault::Terminal => (ModelFault::Terminal, "the script fails here for good"),
         };
         let message = match &self.message {
             Some(template) => template.fill(scope)?,
@@ -64,10 +64,10 @@ impl Fail {
 #[schemars(rename = "Fail")]
 struct FailForm {
     /// In which way it fails.
-    class: Class,
+    class: FaultClass,
     /// With `retry-after` and `quota-until`: how long, counted from the request.
     #[serde(default, deserialize_with = "given")]
-    after: Option<Span>,
+    after: Option<ScriptDuration>,
     /// What the error says.
     #[serde(default, deserialize_with = "given")]
     message: Option<Template>,
@@ -76,7 +76,7 @@ struct FailForm {
 /// In which way a model fails; it decides what the runtime does next.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-enum Class {
+enum FaultClass {
     Transient,
     RetryAfter,
     QuotaUntil,
@@ -84,23 +84,23 @@ enum Class {
     Terminal,
 }
 
-impl TryFrom<FailForm> for Fail {
+impl TryFrom<FailForm> for ScriptFailure {
     type Error = &'static str;
 
-    fn try_from(form: FailForm) -> Result<Fail, &'static str> {
+    fn try_from(form: FailForm) -> Result<ScriptFailure, &'static str> {
         let fault = match (form.class, form.after) {
-            (Class::RetryAfter, Some(Span(after))) => Fault::RetryAfter(after),
-            (Class::QuotaUntil, Some(Span(after))) => Fault::QuotaFor(after),
-            (Class::RetryAfter | Class::QuotaUntil, None) => {
+            (FaultClass::RetryAfter, Some(ScriptDuration(after))) => ScriptFault::RetryAfter(after),
+            (FaultClass::QuotaUntil, Some(ScriptDuration(after))) => ScriptFault::QuotaFor(after),
+            (FaultClass::RetryAfter | FaultClass::QuotaUntil, None) => {
                 return Err("this class needs a time; add `after: 2s`");
             }
-            (Class::Transient, None) => Fault::Transient,
-            (Class::Auth, None) => Fault::Auth,
-            (Class::Terminal, None) => Fault::Terminal,
-            (Class::Transient | Class::Auth | Class::Terminal, Some(_)) => {
+            (FaultClass::Transient, None) => ScriptFault::Transient,
+            (FaultClass::Auth, None) => ScriptFault::Auth,
+            (FaultClass::Terminal, None) => ScriptFault::Terminal,
+            (FaultClass::Transient | FaultClass::Auth | FaultClass::Terminal, Some(_)) => {
                 return Err("this class knows no time; remove `after`, or use retry-after or quota-until");
             }
         };
-        Ok(Fail { fault, message: form.message })
+        Ok(ScriptFailure { fault, message: form.message })
     }
 }

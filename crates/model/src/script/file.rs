@@ -13,9 +13,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::ScriptError;
-use super::answer::Answer;
+use super::answer::ScriptAnswer;
 use super::given::{given, without_null};
-use super::rule::Rule;
+use super::rule::ScriptRule;
 
 /// Most bytes a script may have.
 const MAX_BYTES: usize = 1 << 20;
@@ -25,14 +25,14 @@ const MAX_RULES: usize = 1000;
 /// The rules of a file, in the order in which they are tried, and what its tokens cost.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "FileForm")]
-pub(super) struct Rules {
-    pub(super) rules: Vec<Rule>,
+pub(super) struct ScriptRules {
+    pub(super) rules: Vec<ScriptRule>,
     pub(super) price: Option<Price>,
 }
 
-impl Rules {
+impl ScriptRules {
     /// Reads the rules out of `text`; errors call it `file`.
-    pub(super) fn parse(text: &str, file: &str) -> Result<Rules, ScriptError> {
+    pub(super) fn parse(text: &str, file: &str) -> Result<ScriptRules, ScriptError> {
         if text.len() > MAX_BYTES {
             return Err(ScriptError::TooLarge { file: file.into(), max: MAX_BYTES });
         }
@@ -88,7 +88,7 @@ fn limits() -> serde_saphyr::Options {
 struct FileForm {
     /// The version of this format: 1.
     #[expect(dead_code, reason = "reading it is the check")]
-    version: Version,
+    version: ScriptVersion,
     /// What the script is for.
     #[serde(default, deserialize_with = "given")]
     #[expect(dead_code, reason = "for people only")]
@@ -98,24 +98,24 @@ struct FileForm {
     price: Option<PriceForm>,
     /// The rules; the first one whose conditions hold answers.
     #[serde(default)]
-    rules: Vec<Rule>,
+    rules: Vec<ScriptRule>,
     /// For each agent by name, its answers turn by turn; tried after the rules.
     #[serde(default)]
-    agents: BTreeMap<String, Turns>,
+    agents: BTreeMap<String, AgentAnswers>,
 }
 
 /// The version of this format.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "u32")]
 #[schemars(with = "u32", extend("const" = 1))]
-struct Version;
+struct ScriptVersion;
 
-impl TryFrom<u32> for Version {
+impl TryFrom<u32> for ScriptVersion {
     type Error = String;
 
-    fn try_from(version: u32) -> Result<Version, String> {
+    fn try_from(version: u32) -> Result<ScriptVersion, String> {
         match version {
-            1 => Ok(Version),
+            1 => Ok(ScriptVersion),
             other => Err(format!("version {other} of the script format is unknown; this program reads version 1")),
         }
     }
@@ -131,15 +131,15 @@ struct PriceForm {
     output: f64,
 }
 
-/// The dearest a million tokens may be, in US dollars.
-const DEAREST: f64 = 100_000.0;
+/// The most that a million tokens may cost, in US dollars.
+const MAX_PRICE_USD: f64 = 100_000.0;
 
 impl PriceForm {
     fn price(self) -> Result<Price, String> {
-        let micros = |usd: f64| match (0.0..=DEAREST).contains(&usd) {
+        let micros = |usd: f64| match (0.0..=MAX_PRICE_USD).contains(&usd) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
             true => Ok((usd * 1e6).round() as u64),
-            false => Err(format!("a price of {usd} is not between 0 and {DEAREST} dollars")),
+            false => Err(format!("a price of {usd} is not between 0 and {MAX_PRICE_USD} dollars")),
         };
         let (input, output) = (micros(self.input)?, micros(self.output)?);
         Ok(Price { input, output, cache_read: input, cache_write: input })
@@ -148,34 +148,34 @@ impl PriceForm {
 
 /// The answers of one agent, turn by turn.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(try_from = "Vec<Answer>")]
-#[schemars(with = "Vec<Answer>")]
-struct Turns(Vec<Answer>);
+#[serde(try_from = "Vec<ScriptAnswer>")]
+#[schemars(with = "Vec<ScriptAnswer>")]
+struct AgentAnswers(Vec<ScriptAnswer>);
 
-impl TryFrom<Vec<Answer>> for Turns {
+impl TryFrom<Vec<ScriptAnswer>> for AgentAnswers {
     type Error = &'static str;
 
-    fn try_from(answers: Vec<Answer>) -> Result<Turns, &'static str> {
+    fn try_from(answers: Vec<ScriptAnswer>) -> Result<AgentAnswers, &'static str> {
         if answers.iter().any(|answer| answer.highest_group() > 0) {
             return Err("an answer by turn has no conditions that capture; use a rule with `when`");
         }
-        Ok(Turns(answers))
+        Ok(AgentAnswers(answers))
     }
 }
 
-impl TryFrom<FileForm> for Rules {
+impl TryFrom<FileForm> for ScriptRules {
     type Error = String;
 
-    fn try_from(form: FileForm) -> Result<Rules, String> {
+    fn try_from(form: FileForm) -> Result<ScriptRules, String> {
         let mut rules = form.rules;
-        for (agent, Turns(answers)) in form.agents {
+        for (agent, AgentAnswers(answers)) in form.agents {
             for (turn, answer) in (1..).zip(answers) {
-                rules.push(Rule::for_turn(&agent, turn, answer).map_err(|error| error.to_string())?);
+                rules.push(ScriptRule::for_turn(&agent, turn, answer).map_err(|error| error.to_string())?);
             }
         }
         match rules.len() {
             0 => Err("a script needs `rules` or `agents`; add one of them".into()),
-            1..=MAX_RULES => Ok(Rules { rules, price: form.price.map(PriceForm::price).transpose()? }),
+            1..=MAX_RULES => Ok(ScriptRules { rules, price: form.price.map(PriceForm::price).transpose()? }),
             _ => Err(format!("a script has at most {MAX_RULES} rules; split it into several scripts")),
         }
     }

@@ -7,30 +7,30 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess};
 use serde_json::{Number, Value};
 
-use super::scope::{Scope, TooLong};
+use super::scope::{AnswerTooLong, TemplateScope};
 use super::template::Template;
 
 /// A value that becomes JSON in the order in which it was written.
 #[derive(Debug, Clone)]
-pub(super) enum Input {
+pub(super) enum InputTemplate {
     Fixed(Value),
     Text(Template),
-    List(Vec<Input>),
-    Map(Vec<(String, Input)>),
+    List(Vec<InputTemplate>),
+    Map(Vec<(String, InputTemplate)>),
 }
 
-impl Input {
+impl InputTemplate {
     /// The JSON text with every template filled in.
-    pub(super) fn fill(&self, scope: &mut Scope<'_>) -> Result<String, TooLong> {
+    pub(super) fn fill(&self, scope: &mut TemplateScope<'_>) -> Result<String, AnswerTooLong> {
         Ok(match self {
-            Input::Fixed(value) => value.to_string(),
-            Input::Text(template) => Value::String(template.fill(scope)?).to_string(),
-            Input::List(items) => {
+            InputTemplate::Fixed(value) => value.to_string(),
+            InputTemplate::Text(template) => Value::String(template.fill(scope)?).to_string(),
+            InputTemplate::List(items) => {
                 let items = items.iter().map(|item| item.fill(scope)).collect::<Result<Vec<_>, _>>()?;
                 format!("[{}]", items.join(","))
             }
-            Input::Map(entries) => {
-                let entry = |(key, value): &(String, Input)| {
+            InputTemplate::Map(entries) => {
+                let entry = |(key, value): &(String, InputTemplate)| {
                     Ok(format!("{}:{}", Value::String(key.clone()), value.fill(scope)?))
                 };
                 format!("{{{}}}", entries.iter().map(entry).collect::<Result<Vec<_>, _>>()?.join(","))
@@ -41,80 +41,80 @@ impl Input {
     /// The highest group that a template in it refers to.
     pub(super) fn highest_group(&self) -> usize {
         match self {
-            Input::Fixed(_) => 0,
-            Input::Text(template) => template.highest_group(),
-            Input::List(items) => items.iter().map(Input::highest_group).max().unwrap_or(0),
-            Input::Map(entries) => entries.iter().map(|(_, value)| value.highest_group()).max().unwrap_or(0),
+            InputTemplate::Fixed(_) => 0,
+            InputTemplate::Text(template) => template.highest_group(),
+            InputTemplate::List(items) => items.iter().map(InputTemplate::highest_group).max().unwrap_or(0),
+            InputTemplate::Map(entries) => entries.iter().map(|(_, value)| value.highest_group()).max().unwrap_or(0),
         }
     }
 }
 
-impl Default for Input {
+impl Default for InputTemplate {
     /// No arguments.
-    fn default() -> Input {
-        Input::Map(Vec::new())
+    fn default() -> InputTemplate {
+        InputTemplate::Map(Vec::new())
     }
 }
 
-impl<'de> Deserialize<'de> for Input {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Input, D::Error> {
-        struct Visitor;
+impl<'de> Deserialize<'de> for InputTemplate {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<InputTemplate, D::Error> {
+        struct InputVisitor;
 
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Input;
+        impl<'de> de::Visitor<'de> for InputVisitor {
+            type Value = InputTemplate;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any value that JSON knows")
             }
 
-            fn visit_bool<E>(self, value: bool) -> Result<Input, E> {
-                Ok(Input::Fixed(value.into()))
+            fn visit_bool<E>(self, value: bool) -> Result<InputTemplate, E> {
+                Ok(InputTemplate::Fixed(value.into()))
             }
 
-            fn visit_i64<E>(self, value: i64) -> Result<Input, E> {
-                Ok(Input::Fixed(value.into()))
+            fn visit_i64<E>(self, value: i64) -> Result<InputTemplate, E> {
+                Ok(InputTemplate::Fixed(value.into()))
             }
 
-            fn visit_u64<E>(self, value: u64) -> Result<Input, E> {
-                Ok(Input::Fixed(value.into()))
+            fn visit_u64<E>(self, value: u64) -> Result<InputTemplate, E> {
+                Ok(InputTemplate::Fixed(value.into()))
             }
 
-            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Input, E> {
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<InputTemplate, E> {
                 let number = Number::from_f64(value);
                 let number = number.ok_or_else(|| E::invalid_value(de::Unexpected::Float(value), &self))?;
-                Ok(Input::Fixed(number.into()))
+                Ok(InputTemplate::Fixed(number.into()))
             }
 
-            fn visit_unit<E>(self) -> Result<Input, E> {
-                Ok(Input::Fixed(Value::Null))
+            fn visit_unit<E>(self) -> Result<InputTemplate, E> {
+                Ok(InputTemplate::Fixed(Value::Null))
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Input, E> {
-                text.parse().map(Input::Text).map_err(E::custom)
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<InputTemplate, E> {
+                text.parse().map(InputTemplate::Text).map_err(E::custom)
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Input, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<InputTemplate, A::Error> {
                 let mut items = Vec::new();
                 while let Some(item) = from.next_element()? {
                     items.push(item);
                 }
-                Ok(Input::List(items))
+                Ok(InputTemplate::List(items))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Input, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<InputTemplate, A::Error> {
                 let mut entries = Vec::new();
                 while let Some(entry) = from.next_entry()? {
                     entries.push(entry);
                 }
-                Ok(Input::Map(entries))
+                Ok(InputTemplate::Map(entries))
             }
         }
 
-        from.deserialize_any(Visitor)
+        from.deserialize_any(InputVisitor)
     }
 }
 
-impl JsonSchema for Input {
+impl JsonSchema for InputTemplate {
     fn schema_name() -> Cow<'static, str> {
         "Input".into()
     }

@@ -4,6 +4,7 @@
 //! it had never stopped, and a test sees the same run every time.
 
 mod answer;
+mod conditions;
 mod error;
 mod estimate;
 mod fail;
@@ -12,15 +13,14 @@ mod given;
 mod input;
 mod model;
 mod pattern;
-mod play;
+mod playback;
 mod rule;
 mod scope;
 mod step;
 mod template;
 mod timing;
-mod when;
 
 pub use error::ScriptError;
 pub use file::script_schema;
 pub use given::without_null;
-pub use model::Script;
+pub use model::ScriptModel;

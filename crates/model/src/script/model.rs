@@ -6,52 +6,56 @@ use futures_util::{StreamExt, stream};
 use protocol::{ModelFault, StopReason, Usage, clip_middle};
 
 use super::ScriptError;
-use super::answer::Plan;
-use super::file::{self, Rules};
-use super::play::{self, Act};
-use crate::{Delta, Deltas, Facts, Model, ModelError, Request};
+use super::answer::ScriptPlan;
+use super::file::{self, ScriptRules};
+use super::playback::{self, ScriptAction};
+use crate::{Delta, Deltas, Model, ModelError, ModelFacts, ModelRequest};
 
 /// A model that answers by the rules of a file.
 #[derive(Debug)]
-pub struct Script {
+pub struct ScriptModel {
     name: String,
     file: String,
-    rules: Rules,
-    facts: Facts,
+    rules: ScriptRules,
+    facts: ModelFacts,
 }
 
-impl Script {
+impl ScriptModel {
     /// Reads a script from its file.
-    pub fn load(path: &Path) -> Result<Script, ScriptError> {
-        Script::parse(&file::read(path)?, &path.display().to_string())
+    pub fn load(path: &Path) -> Result<ScriptModel, ScriptError> {
+        ScriptModel::parse(&file::read(path)?, &path.display().to_string())
     }
 
     /// Reads a script out of `text`; errors call it `file`.
-    pub fn parse(text: &str, file: &str) -> Result<Script, ScriptError> {
-        let rules = Rules::parse(text, file)?;
+    pub fn parse(text: &str, file: &str) -> Result<ScriptModel, ScriptError> {
+        let rules = ScriptRules::parse(text, file)?;
         let short = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
-        let facts = Facts { price: rules.price, ..Facts::UNKNOWN };
-        Ok(Script { name: format!("script/{short}"), file: file.into(), rules, facts })
+        let facts = ModelFacts { price: rules.price, ..ModelFacts::UNKNOWN };
+        Ok(ScriptModel { name: format!("script/{short}"), file: file.into(), rules, facts })
     }
 
     /// How the answer to `request` will end, and what it will count as; none when it will not be complete.
-    pub fn ending(&self, request: &Request) -> Option<(StopReason, Usage)> {
+    pub fn ending(&self, request: &ModelRequest) -> Option<(StopReason, Usage)> {
         match self.plan(request).ok()?.pop_back()? {
-            Act::Send(Delta::Done { stop, usage, .. }) => Some((stop, usage)),
-            Act::Send(_) | Act::Drip { .. } | Act::Wait(_) | Act::Fail(_) | Act::Hang => None,
+            ScriptAction::Send(Delta::Done { stop, usage, .. }) => Some((stop, usage)),
+            ScriptAction::Send(_)
+            | ScriptAction::Drip { .. }
+            | ScriptAction::Wait(_)
+            | ScriptAction::Fail(_)
+            | ScriptAction::Hang => None,
         }
     }
 
-    fn plan(&self, request: &Request) -> Result<Plan, ModelError> {
+    fn plan(&self, request: &ModelRequest) -> Result<ScriptPlan, ModelError> {
         let Some(plan) = self.rules.rules.iter().find_map(|rule| rule.plan(request, &self.name)) else {
             return Err(self.unmatched(request));
         };
         plan.map_err(|error| ModelError::new(ModelFault::Terminal, format!("{}: {error}", self.file)))
     }
 
-    fn unmatched(&self, request: &Request) -> ModelError {
-        let Script { file, .. } = self;
-        let Request { agent, path, .. } = request;
+    fn unmatched(&self, request: &ModelRequest) -> ModelError {
+        let ScriptModel { file, .. } = self;
+        let ModelRequest { agent, path, .. } = request;
         let (turn, prompt) = (request.turn, clip_middle(&request.prompt(), 300));
         let message = format!("no rule of {file} matches agent `{agent}` at {path}, turn {turn}, prompt {prompt:?}");
         let hint = "add a rule for it, or a last rule without `when` that answers everything";
@@ -59,18 +63,18 @@ impl Script {
     }
 }
 
-impl Model for Script {
+impl Model for ScriptModel {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         &self.facts
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         match self.plan(&request) {
-            Ok(plan) => play::play(plan),
+            Ok(plan) => playback::play(plan),
             Err(error) => stream::iter([Err(error)]).boxed(),
         }
     }

@@ -11,12 +11,12 @@ const MAX_COMPILED: usize = 512 << 10;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("format" = "regex"))]
-pub(super) struct Pattern(Regex);
+pub(super) struct TextRegex(Regex);
 
-impl Pattern {
+impl TextRegex {
     /// The groups of the first place where `text` matches.
-    pub(super) fn find(&self, text: &str) -> Option<Groups> {
-        self.0.captures(text).map(Groups::from)
+    pub(super) fn find(&self, text: &str) -> Option<CaptureGroups> {
+        self.0.captures(text).map(CaptureGroups::from)
     }
 
     /// How many groups it has.
@@ -25,11 +25,11 @@ impl Pattern {
     }
 }
 
-impl TryFrom<String> for Pattern {
-    type Error = PatternError;
+impl TryFrom<String> for TextRegex {
+    type Error = RegexError;
 
-    fn try_from(expression: String) -> Result<Pattern, PatternError> {
-        compile(&expression).map(Pattern)
+    fn try_from(expression: String) -> Result<TextRegex, RegexError> {
+        compile(&expression).map(TextRegex)
     }
 }
 
@@ -37,16 +37,16 @@ impl TryFrom<String> for Pattern {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("format" = "regex"))]
-pub(super) struct NamePattern(Pattern);
+pub(super) struct NameRegex(TextRegex);
 
-impl NamePattern {
+impl NameRegex {
     /// A pattern that only `name` itself matches.
-    pub(super) fn exactly(name: &str) -> Result<NamePattern, PatternError> {
-        NamePattern::try_from(regex::escape(name))
+    pub(super) fn exactly(name: &str) -> Result<NameRegex, RegexError> {
+        NameRegex::try_from(regex::escape(name))
     }
 
     /// The groups of `name`, when all of it matches.
-    pub(super) fn find(&self, name: &str) -> Option<Groups> {
+    pub(super) fn find(&self, name: &str) -> Option<CaptureGroups> {
         self.0.find(name)
     }
 
@@ -56,18 +56,18 @@ impl NamePattern {
     }
 }
 
-impl TryFrom<String> for NamePattern {
-    type Error = PatternError;
+impl TryFrom<String> for NameRegex {
+    type Error = RegexError;
 
-    fn try_from(expression: String) -> Result<NamePattern, PatternError> {
+    fn try_from(expression: String) -> Result<NameRegex, RegexError> {
         // Compiled alone first: `a)(b` must not become valid by being wrapped.
         compile(&expression)?;
-        compile(&format!("^(?:{expression})$")).map(Pattern).map(NamePattern)
+        compile(&format!("^(?:{expression})$")).map(TextRegex).map(NameRegex)
     }
 }
 
-fn compile(expression: &str) -> Result<Regex, PatternError> {
-    RegexBuilder::new(expression).size_limit(MAX_COMPILED).build().map_err(|error| PatternError {
+fn compile(expression: &str) -> Result<Regex, RegexError> {
+    RegexBuilder::new(expression).size_limit(MAX_COMPILED).build().map_err(|error| RegexError {
         expression: expression.into(),
         // The crate draws a picture of several lines; its last line says what is wrong.
         why: error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").into(),
@@ -77,33 +77,33 @@ fn compile(expression: &str) -> Result<Regex, PatternError> {
 /// Why a text is not a usable regular expression.
 #[derive(Debug, thiserror::Error)]
 #[error("`{expression}` is not a usable regular expression: {why}")]
-pub(super) struct PatternError {
+pub(super) struct RegexError {
     expression: String,
     why: String,
 }
 
 /// What the groups of a match captured; a group that took no part is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Groups(Vec<String>);
+pub(super) struct CaptureGroups(Vec<String>);
 
-impl Groups {
+impl CaptureGroups {
     /// The text of group `number`, counted from 1.
     pub(super) fn get(&self, number: usize) -> &str {
         number.checked_sub(1).and_then(|index| self.0.get(index)).map_or("", String::as_str)
     }
 
     /// Takes `other` over unless these captured something themselves.
-    pub(super) fn or_take(&mut self, other: Groups) {
+    pub(super) fn or_take(&mut self, other: CaptureGroups) {
         if self.0.is_empty() {
             *self = other;
         }
     }
 }
 
-impl From<Captures<'_>> for Groups {
-    fn from(captures: Captures<'_>) -> Groups {
+impl From<Captures<'_>> for CaptureGroups {
+    fn from(captures: Captures<'_>) -> CaptureGroups {
         let text = |group: Option<regex::Match<'_>>| group.map_or(String::new(), |found| found.as_str().to_owned());
-        Groups(captures.iter().skip(1).map(text).collect())
+        CaptureGroups(captures.iter().skip(1).map(text).collect())
     }
 }
 
@@ -113,23 +113,23 @@ mod tests {
 
     #[test]
     fn a_pattern_is_found_anywhere_and_a_name_matches_whole() {
-        let pattern = Pattern::try_from("a(b)?(c)".to_owned()).unwrap();
+        let pattern = TextRegex::try_from("a(b)?(c)".to_owned()).unwrap();
         let groups = pattern.find("xxacxx").unwrap();
         assert_eq!((groups.get(0), groups.get(1), groups.get(2), groups.get(3)), ("", "", "c", ""));
 
-        let name = NamePattern::try_from("main|explore".to_owned()).unwrap();
+        let name = NameRegex::try_from("main|explore".to_owned()).unwrap();
         assert!(name.find("main").is_some() && name.find("explore").is_some());
         assert!(name.find("maintain").is_none() && name.find("re-explore").is_none() && name.find("main\n").is_none());
     }
 
     #[test]
     fn what_is_not_an_expression_alone_is_none_when_wrapped() {
-        assert!(NamePattern::try_from("a)(b".to_owned()).is_err());
-        assert!(NamePattern::exactly("a)(b").unwrap().find("a)(b").is_some());
+        assert!(NameRegex::try_from("a)(b".to_owned()).is_err());
+        assert!(NameRegex::exactly("a)(b").unwrap().find("a)(b").is_some());
     }
 
     #[test]
     fn an_expression_that_would_compile_to_megabytes_is_refused() {
-        assert!(Pattern::try_from(r"(\w{500}){500}".to_owned()).is_err());
+        assert!(TextRegex::try_from(r"(\w{500}){500}".to_owned()).is_err());
     }
 }

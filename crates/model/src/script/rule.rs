@@ -6,34 +6,34 @@ use protocol::Usage;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::answer::{Answer, Plan};
-use super::fail::Fail;
+use super::answer::{ScriptAnswer, ScriptPlan};
+use super::conditions::RuleConditions;
+use super::fail::ScriptFailure;
 use super::given::given;
-use super::pattern::PatternError;
-use super::scope::{Scope, TooLong};
-use super::when::When;
-use crate::Request;
+use super::pattern::RegexError;
+use super::scope::{AnswerTooLong, TemplateScope};
+use crate::ModelRequest;
 
 /// Conditions with what to do when they hold: either `answer` or `fail`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "RuleForm")]
 #[schemars(with = "RuleForm")]
-pub(super) struct Rule {
-    when: When,
-    answer: Answer,
+pub(super) struct ScriptRule {
+    when: RuleConditions,
+    answer: ScriptAnswer,
     usage: Option<Usage>,
 }
 
-impl Rule {
+impl ScriptRule {
     /// A rule for one turn of one agent.
-    pub(super) fn for_turn(agent: &str, turn: u32, answer: Answer) -> Result<Rule, PatternError> {
-        Ok(Rule { when: When::turn_of(agent, turn)?, answer, usage: None })
+    pub(super) fn for_turn(agent: &str, turn: u32, answer: ScriptAnswer) -> Result<ScriptRule, RegexError> {
+        Ok(ScriptRule { when: RuleConditions::turn_of(agent, turn)?, answer, usage: None })
     }
 
     /// What it does about `request`, when its conditions hold.
-    pub(super) fn plan(&self, request: &Request, model: &str) -> Option<Result<Plan, TooLong>> {
+    pub(super) fn plan(&self, request: &ModelRequest, model: &str) -> Option<Result<ScriptPlan, AnswerTooLong>> {
         let groups = self.when.holds(request)?;
-        Some(self.answer.plan(&mut Scope::new(request, groups), self.usage, model))
+        Some(self.answer.plan(&mut TemplateScope::new(request, groups), self.usage, model))
     }
 }
 
@@ -44,13 +44,13 @@ impl Rule {
 struct RuleForm {
     /// The conditions; a rule without any always holds.
     #[serde(default)]
-    when: When,
+    when: RuleConditions,
     /// The steps of the answer.
     #[serde(default, deserialize_with = "given")]
-    answer: Option<Answer>,
+    answer: Option<ScriptAnswer>,
     /// A failure instead of an answer.
     #[serde(default, deserialize_with = "given")]
-    fail: Option<Fail>,
+    fail: Option<ScriptFailure>,
     /// What the answer uses; estimated unless given.
     #[serde(default, deserialize_with = "given")]
     usage: Option<UsageForm>,
@@ -77,16 +77,16 @@ impl From<UsageForm> for Usage {
     }
 }
 
-impl TryFrom<RuleForm> for Rule {
+impl TryFrom<RuleForm> for ScriptRule {
     type Error = String;
 
-    fn try_from(form: RuleForm) -> Result<Rule, String> {
+    fn try_from(form: RuleForm) -> Result<ScriptRule, String> {
         let answer = match (form.answer, form.fail) {
             (Some(answer), None) => answer,
             (None, Some(_)) if form.usage.is_some() => {
                 return Err("a failure uses nothing; remove `usage`".into());
             }
-            (None, Some(fail)) => Answer::failing(fail),
+            (None, Some(fail)) => ScriptAnswer::failing(fail),
             (None, None) => return Err("a rule needs `answer` or `fail`; add one of them".into()),
             (Some(_), Some(_)) => {
                 return Err("a rule has either `answer` or `fail`; to fail later, make `fail` its last step".into());
@@ -99,6 +99,6 @@ impl TryFrom<RuleForm> for Rule {
                  the first condition with groups has {captured}"
             ));
         }
-        Ok(Rule { when: form.when, answer, usage: form.usage.map(Usage::from) })
+        Ok(ScriptRule { when: form.when, answer, usage: form.usage.map(Usage::from) })
     }
 }

@@ -1,57 +1,61 @@
 //! What a rule's answer may refer to, and how much it may grow to.
 
-use protocol::{Answer, Block, CallId};
+use protocol::{CallId, ContentBlock, ToolResult};
 
-use super::pattern::Groups;
-use crate::{Message, Reply, Request};
+use super::pattern::CaptureGroups;
+use crate::{ModelMessage, ModelReply, ModelRequest};
 
 /// The request a rule answers, what its conditions captured, and the room left in the answer.
 #[derive(Debug)]
-pub(super) struct Scope<'a> {
-    pub(super) request: &'a Request,
-    pub(super) groups: Groups,
-    room: usize,
+pub(super) struct TemplateScope<'a> {
+    pub(super) request: &'a ModelRequest,
+    pub(super) groups: CaptureGroups,
+    remaining_bytes: usize,
 }
 
-impl<'a> Scope<'a> {
-    pub(super) fn new(request: &'a Request, groups: Groups) -> Scope<'a> {
-        Scope { request, groups, room: Reply::MAX_BYTES }
+impl<'a> TemplateScope<'a> {
+    pub(super) fn new(request: &'a ModelRequest, groups: CaptureGroups) -> TemplateScope<'a> {
+        TemplateScope { request, groups, remaining_bytes: ModelReply::MAX_BYTES }
     }
 
     /// Counts `bytes` of the answer.
-    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), TooLong> {
-        self.room = self.room.checked_sub(bytes).ok_or(TooLong)?;
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), AnswerTooLong> {
+        self.remaining_bytes = self.remaining_bytes.checked_sub(bytes).ok_or(AnswerTooLong)?;
         Ok(())
     }
 }
 
 /// An answer grew past what an answer may have.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the answer is larger than {max} bytes", max = Reply::MAX_BYTES)]
-pub(super) struct TooLong;
+#[error("the answer is larger than {max} bytes", max = ModelReply::MAX_BYTES)]
+pub(super) struct AnswerTooLong;
 
 /// The newest answers, each with the name of the tool that gave it: those to the calls of the last assistant message.
-pub(super) fn answers(request: &Request) -> Vec<(&str, &Answer)> {
-    let said = request.messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
-    let Some((Message::Assistant { content }, after)) = said.and_then(|at| request.messages[at..].split_first()) else {
+pub(super) fn answers(request: &ModelRequest) -> Vec<(&str, &ToolResult)> {
+    let said = request.messages.iter().rposition(|message| matches!(message, ModelMessage::Assistant { .. }));
+    let Some((ModelMessage::Assistant { content }, after)) = said.and_then(|at| request.messages[at..].split_first())
+    else {
         return Vec::new();
     };
     let mut found = Vec::new();
     for message in after {
         match message {
-            Message::Answers { answers } => {
+            ModelMessage::Answers { answers } => {
                 found.extend(answers.iter().map(|(call, answer)| (tool(content, call), answer)));
             }
-            Message::User { .. } | Message::Assistant { .. } => {}
+            ModelMessage::User { .. } | ModelMessage::Assistant { .. } => {}
         }
     }
     found
 }
 
-fn tool<'a>(content: &'a [Block], id: &CallId) -> &'a str {
-    let name = |block: &'a Block| match block {
-        Block::Call(call) if call.id == *id => Some(call.tool.as_str()),
-        Block::Call(_) | Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+fn tool<'a>(content: &'a [ContentBlock], id: &CallId) -> &'a str {
+    let name = |block: &'a ContentBlock| match block {
+        ContentBlock::Call(call) if call.id == *id => Some(call.tool.as_str()),
+        ContentBlock::Call(_)
+        | ContentBlock::Text { .. }
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Opaque { .. } => None,
     };
     content.iter().find_map(name).unwrap_or_default()
 }

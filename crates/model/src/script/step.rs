@@ -6,16 +6,16 @@ use protocol::StopReason;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::fail::Fail;
+use super::fail::ScriptFailure;
 use super::given::given;
-use super::input::Input;
+use super::input::InputTemplate;
 use super::template::Template;
-use super::timing::Span;
+use super::timing::ScriptDuration;
 
 /// One step of an answer.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     /// Says a text.
     Say(Template),
     /// Thinks a text.
@@ -25,28 +25,33 @@ pub(super) enum Step {
     /// Calls a tool with arguments that may be anything, such as malformed JSON.
     RawCall(RawCallStep),
     /// Waits.
-    Wait(Span),
+    Wait(ScriptDuration),
     /// Makes every later text of the answer arrive in small pieces.
     Drip(DripStep),
     /// Ends the answer for this reason; last step.
-    Stop(Stop),
+    Stop(ScriptStop),
     /// Ends the stream as if the connection broke; last step.
-    Cut(Yes),
+    Cut(LiteralTrue),
     /// Never ends; last step.
-    Hang(Yes),
+    Hang(LiteralTrue),
     /// Fails; last step.
-    Fail(Fail),
+    Fail(ScriptFailure),
 }
 
-impl Step {
+impl ScriptStep {
     /// The step's word, when it ends the answer.
     pub(super) fn ends(&self) -> Option<&'static str> {
         match self {
-            Step::Stop(_) => Some("stop"),
-            Step::Cut(Yes) => Some("cut"),
-            Step::Hang(Yes) => Some("hang"),
-            Step::Fail(_) => Some("fail"),
-            Step::Say(_) | Step::Think(_) | Step::Call(_) | Step::RawCall(_) | Step::Wait(_) | Step::Drip(_) => None,
+            ScriptStep::Stop(_) => Some("stop"),
+            ScriptStep::Cut(LiteralTrue) => Some("cut"),
+            ScriptStep::Hang(LiteralTrue) => Some("hang"),
+            ScriptStep::Fail(_) => Some("fail"),
+            ScriptStep::Say(_)
+            | ScriptStep::Think(_)
+            | ScriptStep::Call(_)
+            | ScriptStep::RawCall(_)
+            | ScriptStep::Wait(_)
+            | ScriptStep::Drip(_) => None,
         }
     }
 
@@ -56,11 +61,15 @@ impl Step {
             id.as_ref().map_or(0, Template::highest_group).max(tool.highest_group())
         };
         match self {
-            Step::Say(text) | Step::Think(text) => text.highest_group(),
-            Step::Call(CallStep { id, tool, input }) => id_and_tool(id, tool).max(input.highest_group()),
-            Step::RawCall(RawCallStep { id, tool, input }) => id_and_tool(id, tool).max(input.highest_group()),
-            Step::Fail(fail) => fail.highest_group(),
-            Step::Wait(_) | Step::Drip(_) | Step::Stop(_) | Step::Cut(Yes) | Step::Hang(Yes) => 0,
+            ScriptStep::Say(text) | ScriptStep::Think(text) => text.highest_group(),
+            ScriptStep::Call(CallStep { id, tool, input }) => id_and_tool(id, tool).max(input.highest_group()),
+            ScriptStep::RawCall(RawCallStep { id, tool, input }) => id_and_tool(id, tool).max(input.highest_group()),
+            ScriptStep::Fail(fail) => fail.highest_group(),
+            ScriptStep::Wait(_)
+            | ScriptStep::Drip(_)
+            | ScriptStep::Stop(_)
+            | ScriptStep::Cut(LiteralTrue)
+            | ScriptStep::Hang(LiteralTrue) => 0,
         }
     }
 }
@@ -77,7 +86,7 @@ pub(super) struct CallStep {
     pub(super) tool: Template,
     /// The arguments; none unless given.
     #[serde(default)]
-    pub(super) input: Input,
+    pub(super) input: InputTemplate,
 }
 
 /// A tool call with arguments as text.
@@ -100,7 +109,7 @@ pub(super) struct RawCallStep {
 #[schemars(rename = "Drip")]
 pub(super) struct DripStep {
     /// The time before each piece.
-    pub(super) every: Span,
+    pub(super) every: ScriptDuration,
     /// How many characters a piece has.
     pub(super) size: NonZeroUsize,
 }
@@ -108,7 +117,7 @@ pub(super) struct DripStep {
 /// Why the model stops.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Stop {
+pub(super) enum ScriptStop {
     /// It has said all.
     End,
     /// It wants its tool calls answered.
@@ -119,13 +128,13 @@ pub(super) enum Stop {
     Refusal,
 }
 
-impl From<Stop> for StopReason {
-    fn from(stop: Stop) -> StopReason {
+impl From<ScriptStop> for StopReason {
+    fn from(stop: ScriptStop) -> StopReason {
         match stop {
-            Stop::End => StopReason::End,
-            Stop::Calls => StopReason::Calls,
-            Stop::Length => StopReason::Length,
-            Stop::Refusal => StopReason::Refusal,
+            ScriptStop::End => StopReason::End,
+            ScriptStop::Calls => StopReason::Calls,
+            ScriptStop::Length => StopReason::Length,
+            ScriptStop::Refusal => StopReason::Refusal,
         }
     }
 }
@@ -134,12 +143,12 @@ impl From<Stop> for StopReason {
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(try_from = "bool")]
 #[schemars(with = "bool", extend("const" = true))]
-pub(super) struct Yes;
+pub(super) struct LiteralTrue;
 
-impl TryFrom<bool> for Yes {
+impl TryFrom<bool> for LiteralTrue {
     type Error = &'static str;
 
-    fn try_from(yes: bool) -> Result<Yes, &'static str> {
-        if yes { Ok(Yes) } else { Err("only `true` makes sense here; remove the step instead") }
+    fn try_from(yes: bool) -> Result<LiteralTrue, &'static str> {
+        if yes { Ok(LiteralTrue) } else { Err("only `true` makes sense here; remove the step instead") }
     }
 }

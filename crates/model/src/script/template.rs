@@ -6,17 +6,17 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::scope::{self, Scope, TooLong};
-use crate::Reply;
+use super::scope::{self, AnswerTooLong, TemplateScope};
+use crate::ModelReply;
 
 /// A text that may refer to the request with `${…}`; `$${` stands for `${`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String")]
-pub(super) struct Template(Vec<Piece>);
+pub(super) struct Template(Vec<TemplateSegment>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum TemplateSegment {
     Text(String),
     Prompt,
     Answer,
@@ -30,19 +30,21 @@ enum Piece {
 
 impl Template {
     /// The text with everything filled in.
-    pub(super) fn fill(&self, scope: &mut Scope<'_>) -> Result<String, TooLong> {
+    pub(super) fn fill(&self, scope: &mut TemplateScope<'_>) -> Result<String, AnswerTooLong> {
         let mut filled = String::new();
         for piece in &self.0 {
             let text: Cow<'_, str> = match piece {
-                Piece::Text(text) => text.into(),
-                Piece::Prompt => scope.request.prompt().into(),
-                Piece::Answer => scope::answers(scope.request).last().map_or("", |(_, answer)| &answer.text).into(),
-                Piece::Agent => scope.request.agent.as_str().into(),
-                Piece::Path => scope.request.path.as_str().into(),
-                Piece::Turn => scope.request.turn.to_string().into(),
-                Piece::Attempt => scope.request.attempt.to_string().into(),
-                Piece::Group(number) => scope.groups.get(*number).to_owned().into(),
-                Piece::Repeat { text, times } => text.repeat(*times).into(),
+                TemplateSegment::Text(text) => text.into(),
+                TemplateSegment::Prompt => scope.request.prompt().into(),
+                TemplateSegment::Answer => {
+                    scope::answers(scope.request).last().map_or("", |(_, answer)| &answer.text).into()
+                }
+                TemplateSegment::Agent => scope.request.agent.as_str().into(),
+                TemplateSegment::Path => scope.request.path.as_str().into(),
+                TemplateSegment::Turn => scope.request.turn.to_string().into(),
+                TemplateSegment::Attempt => scope.request.attempt.to_string().into(),
+                TemplateSegment::Group(number) => scope.groups.get(*number).to_owned().into(),
+                TemplateSegment::Repeat { text, times } => text.repeat(*times).into(),
             };
             scope.spend(text.len())?;
             filled.push_str(&text);
@@ -52,7 +54,7 @@ impl Template {
 
     /// The highest group it refers to; 0 for none.
     pub(super) fn highest_group(&self) -> usize {
-        let group = |piece: &Piece| if let Piece::Group(number) = piece { *number } else { 0 };
+        let group = |piece: &TemplateSegment| if let TemplateSegment::Group(number) = piece { *number } else { 0 };
         self.0.iter().map(group).max().unwrap_or(0)
     }
 }
@@ -91,37 +93,37 @@ impl FromStr for Template {
     }
 }
 
-fn push_text(pieces: &mut Vec<Piece>, text: String) {
+fn push_text(pieces: &mut Vec<TemplateSegment>, text: String) {
     if !text.is_empty() {
-        pieces.push(Piece::Text(text));
+        pieces.push(TemplateSegment::Text(text));
     }
 }
 
-impl FromStr for Piece {
+impl FromStr for TemplateSegment {
     type Err = TemplateError;
 
-    fn from_str(name: &str) -> Result<Piece, TemplateError> {
+    fn from_str(name: &str) -> Result<TemplateSegment, TemplateError> {
         Ok(match name {
-            "prompt" => Piece::Prompt,
-            "answer" => Piece::Answer,
-            "agent" => Piece::Agent,
-            "path" => Piece::Path,
-            "turn" => Piece::Turn,
-            "attempt" => Piece::Attempt,
+            "prompt" => TemplateSegment::Prompt,
+            "answer" => TemplateSegment::Answer,
+            "agent" => TemplateSegment::Agent,
+            "path" => TemplateSegment::Path,
+            "turn" => TemplateSegment::Turn,
+            "attempt" => TemplateSegment::Attempt,
             _ => match name.strip_prefix("repeat:") {
                 Some(what) => repeat(what)?,
-                None => Piece::Group(group(name)?),
+                None => TemplateSegment::Group(group(name)?),
             },
         })
     }
 }
 
-fn repeat(what: &str) -> Result<Piece, TemplateError> {
+fn repeat(what: &str) -> Result<TemplateSegment, TemplateError> {
     let malformed = || TemplateError::Repeat(what.into());
     let (text, times) = what.rsplit_once(':').ok_or_else(malformed)?;
     let times = times.parse::<usize>().map_err(|_| malformed())?;
     match text.len().checked_mul(times) {
-        Some(bytes) if bytes <= Reply::MAX_BYTES => Ok(Piece::Repeat { text: text.into(), times }),
+        Some(bytes) if bytes <= ModelReply::MAX_BYTES => Ok(TemplateSegment::Repeat { text: text.into(), times }),
         Some(_) | None => Err(TemplateError::TooMany(what.into())),
     }
 }
@@ -143,7 +145,7 @@ pub(super) enum TemplateError {
     Unknown(String),
     #[error("`${{repeat:{0}}}` is not a repetition; write ${{repeat:TEXT:TIMES}}")]
     Repeat(String),
-    #[error("`${{repeat:{0}}}` makes more than {max} bytes; write a smaller number", max = Reply::MAX_BYTES)]
+    #[error("`${{repeat:{0}}}` makes more than {max} bytes; write a smaller number", max = ModelReply::MAX_BYTES)]
     TooMany(String),
 }
 
@@ -151,8 +153,8 @@ pub(super) enum TemplateError {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Piece {
-        Piece::Text(text.into())
+    fn text(text: &str) -> TemplateSegment {
+        TemplateSegment::Text(text.into())
     }
 
     #[test]
@@ -160,14 +162,22 @@ mod tests {
         let cases = [
             ("", vec![]),
             ("plain $1 { } $", vec![text("plain $1 { } $")]),
-            ("a ${prompt} b", vec![text("a "), Piece::Prompt, text(" b")]),
-            ("${1}${12}", vec![Piece::Group(1), Piece::Group(12)]),
+            ("a ${prompt} b", vec![text("a "), TemplateSegment::Prompt, text(" b")]),
+            ("${1}${12}", vec![TemplateSegment::Group(1), TemplateSegment::Group(12)]),
             ("${turn}/${attempt} ${agent}${path}${answer}", {
-                vec![Piece::Turn, text("/"), Piece::Attempt, text(" "), Piece::Agent, Piece::Path, Piece::Answer]
+                vec![
+                    TemplateSegment::Turn,
+                    text("/"),
+                    TemplateSegment::Attempt,
+                    text(" "),
+                    TemplateSegment::Agent,
+                    TemplateSegment::Path,
+                    TemplateSegment::Answer,
+                ]
             }),
             ("$${prompt} $$${turn}", vec![text("${prompt} $${turn}")]),
-            ("${repeat:ab:3}", vec![Piece::Repeat { text: "ab".into(), times: 3 }]),
-            ("${repeat:a:b:2}", vec![Piece::Repeat { text: "a:b".into(), times: 2 }]),
+            ("${repeat:ab:3}", vec![TemplateSegment::Repeat { text: "ab".into(), times: 3 }]),
+            ("${repeat:a:b:2}", vec![TemplateSegment::Repeat { text: "a:b".into(), times: 2 }]),
         ];
         for (source, pieces) in cases {
             assert_eq!(source.parse(), Ok(Template(pieces)), "{source}");

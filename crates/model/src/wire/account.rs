@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::Key;
+use crate::ProviderKey;
 
 /// Eight characters that stand for `text`.
 pub(super) fn digest(text: &str) -> String {
@@ -10,9 +10,9 @@ pub(super) fn digest(text: &str) -> String {
 }
 
 /// What tells an account from others.
-pub(super) fn account(key: &Key) -> String {
+pub(super) fn account(key: &ProviderKey) -> String {
     match key {
-        Key::Given(secret) => digest(secret.reveal()),
-        Key::Needless | Key::Missing { .. } => "open".into(),
+        ProviderKey::Present(secret) => digest(secret.reveal()),
+        ProviderKey::NotNeeded | ProviderKey::Missing { .. } => "open".into(),
     }
 }

@@ -1,11 +1,11 @@
 //! Moments as HTTP writes them.
 
-use protocol::At;
+use protocol::Timestamp;
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the form that servers must send.
-pub(super) fn parse(text: &str) -> Option<At> {
+pub(super) fn parse(text: &str) -> Option<Timestamp> {
     let (_, rest) = text.trim().split_once(", ")?;
     let mut words = rest.split(' ');
     let day: u64 = words.next()?.parse().ok()?;
@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Option<At> {
     let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
     let is_sane = (1970..=9999).contains(&year) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
     let seconds = days(year, month, day)? * 86_400 + hour * 3600 + minute * 60 + second;
-    (is_sane && words.next() == Some("GMT")).then_some(At(seconds * 1000))
+    (is_sane && words.next() == Some("GMT")).then_some(Timestamp(seconds * 1000))
 }
 
 /// The days from 1970-01-01, in years that begin on March 1.
@@ -32,8 +32,8 @@ mod tests {
 
     #[test]
     fn reads_dates_and_nothing_else() {
-        assert_eq!(parse("Sun, 06 Nov 1994 08:49:37 GMT"), Some(At(784_111_777_000)));
-        assert_eq!(parse("Thu, 01 Jan 1970 00:00:00 GMT"), Some(At(0)));
+        assert_eq!(parse("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Timestamp(784_111_777_000)));
+        assert_eq!(parse("Thu, 01 Jan 1970 00:00:00 GMT"), Some(Timestamp(0)));
         assert_eq!(parse("Tue, 29 Feb 2028 23:59:60 GMT").unwrap().to_string(), "2028-03-01T00:00:00.000Z");
         for text in [
             "",

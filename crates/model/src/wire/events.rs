@@ -2,80 +2,80 @@
 
 use std::borrow::Cow;
 
-use net::sse::Event;
+use net::sse::ServerSentEvent;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::arrival::{Arrival, Trouble};
+use super::delta_queue::{DeltaQueue, StreamError};
 use super::{anthropic, chat, responses};
-use crate::Wire;
+use crate::WireFormat;
 
 /// An answer while it arrives, on any wire.
 #[derive(Debug)]
-pub(super) enum Stream {
-    Anthropic(anthropic::Stream),
-    Responses(responses::Stream),
-    Chat(chat::Stream),
+pub(super) enum AnswerStream {
+    Anthropic(anthropic::AnthropicStream),
+    Responses(responses::ResponsesStream),
+    Chat(chat::ChatStream),
 }
 
-impl Stream {
+impl AnswerStream {
     /// An answer on `wire` of the model that was asked as `asked`.
-    pub(super) fn new(wire: Wire, asked: &str) -> Stream {
+    pub(super) fn new(wire: WireFormat, asked: &str) -> AnswerStream {
         match wire {
-            Wire::Anthropic => Stream::Anthropic(anthropic::Stream::new(asked)),
-            Wire::Responses => Stream::Responses(responses::Stream::new(asked)),
-            Wire::Chat => Stream::Chat(chat::Stream::new(asked)),
+            WireFormat::Anthropic => AnswerStream::Anthropic(anthropic::AnthropicStream::new(asked)),
+            WireFormat::Responses => AnswerStream::Responses(responses::ResponsesStream::new(asked)),
+            WireFormat::Chat => AnswerStream::Chat(chat::ChatStream::new(asked)),
         }
     }
 
     /// What has arrived.
-    pub(super) fn arrival(&mut self) -> &mut Arrival {
+    pub(super) fn queue(&mut self) -> &mut DeltaQueue {
         match self {
-            Stream::Anthropic(stream) => stream.arrival(),
-            Stream::Responses(stream) => stream.arrival(),
-            Stream::Chat(stream) => stream.arrival(),
+            AnswerStream::Anthropic(stream) => stream.queue(),
+            AnswerStream::Responses(stream) => stream.queue(),
+            AnswerStream::Chat(stream) => stream.queue(),
         }
     }
 
     /// Takes an event in.
-    pub(super) fn event(&mut self, event: &Event) -> Result<(), Trouble> {
+    pub(super) fn event(&mut self, event: &ServerSentEvent) -> Result<(), StreamError> {
         match self {
-            Stream::Anthropic(stream) => stream.event(event),
-            Stream::Responses(stream) => stream.event(event),
-            Stream::Chat(stream) => stream.event(event),
+            AnswerStream::Anthropic(stream) => stream.event(event),
+            AnswerStream::Responses(stream) => stream.event(event),
+            AnswerStream::Chat(stream) => stream.event(event),
         }
     }
 
     /// The body has ended.
-    pub(super) fn end(&mut self) -> Result<(), Trouble> {
+    pub(super) fn end(&mut self) -> Result<(), StreamError> {
         match self {
-            Stream::Anthropic(stream) => stream.end(),
-            Stream::Responses(_) => Err(Trouble::Cut),
-            Stream::Chat(stream) => stream.end(),
+            AnswerStream::Anthropic(stream) => stream.end(),
+            AnswerStream::Responses(_) => Err(StreamError::Cut),
+            AnswerStream::Chat(stream) => stream.end(),
         }
     }
 }
 
 /// The kind of an event: its data says it, or else its name.
-pub(super) fn kind(event: &Event) -> Result<Cow<'_, str>, Trouble> {
+pub(super) fn event_kind(event: &ServerSentEvent) -> Result<Cow<'_, str>, StreamError> {
     #[derive(Deserialize)]
-    struct Typed<'a> {
+    struct TypedEvent<'a> {
         #[serde(borrow)]
         r#type: Option<Cow<'a, str>>,
     }
-    let typed: Typed<'_> = parse(&event.data)?;
+    let typed: TypedEvent<'_> = parse(&event.data)?;
     Ok(typed.r#type.unwrap_or(Cow::Borrowed(&event.name)))
 }
 
 /// Reads an event's data.
-pub(super) fn parse<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, Trouble> {
-    serde_json::from_str(data).map_err(|error| Trouble::Malformed(error.to_string()))
+pub(super) fn parse<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, StreamError> {
+    serde_json::from_str(data).map_err(|error| StreamError::Malformed(error.to_string()))
 }
 
 /// What an event that reports an error says.
-pub(super) fn reported(data: &str) -> Trouble {
+pub(super) fn reported_error(data: &str) -> StreamError {
     match serde_json::from_str(data) {
-        Ok(error) => Trouble::Reported(error),
-        Err(_) => Trouble::Reported(Value::String(data.to_owned())),
+        Ok(error) => StreamError::Reported(error),
+        Err(_) => StreamError::Reported(Value::String(data.to_owned())),
     }
 }

@@ -5,123 +5,131 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use net::{Answer, Post, sse};
-use protocol::At;
+use net::{HttpResponse, PostRequest, sse};
+use protocol::Timestamp;
 use tokio::time::timeout;
 
-use super::arrival::Trouble;
-use super::events::Stream;
+use super::delta_queue::StreamError;
+use super::endpoint::ModelEndpoint;
+use super::events::AnswerStream;
 use super::fault;
-use super::place::Place;
-use crate::{Delta, Deltas, ModelError, Reply};
+use crate::{Delta, Deltas, ModelError, ModelReply};
 
 /// A request that is about to be sent.
-pub(super) struct Question {
-    pub(super) client: net::Client,
-    pub(super) post: Post,
-    pub(super) place: Arc<Place>,
+pub(super) struct OutgoingRequest {
+    pub(super) client: net::HttpClient,
+    pub(super) post: PostRequest,
+    pub(super) endpoint: Arc<ModelEndpoint>,
     /// When it is asked.
-    pub(super) at: At,
+    pub(super) at: Timestamp,
 }
 
-impl Question {
+impl OutgoingRequest {
     /// Asks, and gives what comes.
     pub(super) fn ask(self) -> Deltas {
-        stream::unfold(Step::Ask(Box::new(self)), Step::next).boxed()
+        stream::unfold(ExchangeState::Ask(Box::new(self)), ExchangeState::next).boxed()
     }
 
-    async fn send(self) -> Result<Reading, ModelError> {
-        let Question { client, post, place, at } = self;
+    async fn send(self) -> Result<AnswerReader, ModelError> {
+        let OutgoingRequest { client, post, endpoint: place, at } = self;
         let answer = client.post(post).await.map_err(|error| fault::from_net(&place, &error))?;
         if !answer.is_success() {
-            return Err(fault::from_answer(&place, answer, at).await);
+            return Err(fault::from_response(&place, answer, at).await);
         }
         let kind = answer.header("content-type").unwrap_or_default();
         if kind.starts_with("text/html") || kind.starts_with("application/json") {
-            return Err(fault::from_other(&place, answer, at).await.begun());
+            return Err(fault::from_unexpected_body(&place, answer, at).await.after_start());
         }
-        let stream = Stream::new(place.at.wire, &place.model);
-        Ok(Reading { answer, decoder: sse::Decoder::default(), stream, bytes: 0, failure: None, place, at })
+        let stream = AnswerStream::new(place.config.wire, &place.model);
+        Ok(AnswerReader {
+            answer,
+            decoder: sse::SseDecoder::default(),
+            stream,
+            bytes: 0,
+            failure: None,
+            endpoint: place,
+            at,
+        })
     }
 }
 
 /// Where an exchange stands.
-enum Step {
-    Ask(Box<Question>),
-    Read(Box<Reading>),
-    Over,
+enum ExchangeState {
+    Ask(Box<OutgoingRequest>),
+    Read(Box<AnswerReader>),
+    Ended,
 }
 
-impl Step {
-    async fn next(self) -> Option<(Result<Delta, ModelError>, Step)> {
+impl ExchangeState {
+    async fn next(self) -> Option<(Result<Delta, ModelError>, ExchangeState)> {
         let mut reading = match self {
-            Step::Ask(question) => match question.send().await {
+            ExchangeState::Ask(question) => match question.send().await {
                 Ok(reading) => Box::new(reading),
-                Err(error) => return Some((Err(error), Step::Over)),
+                Err(error) => return Some((Err(error), ExchangeState::Ended)),
             },
-            Step::Read(reading) => reading,
-            Step::Over => return None,
+            ExchangeState::Read(reading) => reading,
+            ExchangeState::Ended => return None,
         };
         match reading.next().await {
-            Ok(Some(delta)) => Some((Ok(delta), Step::Read(reading))),
+            Ok(Some(delta)) => Some((Ok(delta), ExchangeState::Read(reading))),
             Ok(None) => None,
-            Err(error) => Some((Err(error.begun()), Step::Over)),
+            Err(error) => Some((Err(error.after_start()), ExchangeState::Ended)),
         }
     }
 }
 
 /// An answer that is being read.
-struct Reading {
-    answer: Answer,
-    decoder: sse::Decoder,
-    stream: Stream,
+struct AnswerReader {
+    answer: HttpResponse,
+    decoder: sse::SseDecoder,
+    stream: AnswerStream,
     bytes: usize,
     /// What went wrong, after what arrived before it.
     failure: Option<ModelError>,
-    place: Arc<Place>,
-    at: At,
+    endpoint: Arc<ModelEndpoint>,
+    at: Timestamp,
 }
 
 /// Most bytes of a body. Events are many times larger than the words in them.
-const BODY: usize = 16 * Reply::MAX_BYTES;
+const MAX_BODY_BYTES: usize = 16 * ModelReply::MAX_BYTES;
 
-impl Reading {
+impl AnswerReader {
     async fn next(&mut self) -> Result<Option<Delta>, ModelError> {
         loop {
-            if let Some(delta) = self.stream.arrival().take() {
+            if let Some(delta) = self.stream.queue().take() {
                 return Ok(Some(delta));
             }
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
-            if self.stream.arrival().is_done() {
-                self.rest().await;
+            if self.stream.queue().is_done() {
+                self.drain().await;
                 return Ok(None);
             }
-            let chunk = self.answer.chunk().await.map_err(|error| fault::from_net(&self.place, &error))?;
+            let chunk = self.answer.chunk().await.map_err(|error| fault::from_net(&self.endpoint, &error))?;
             if let Err(trouble) = self.take_in(chunk) {
-                self.failure = Some(fault::from_trouble(&self.place, trouble, self.at));
+                self.failure = Some(fault::from_stream_error(&self.endpoint, trouble, self.at));
             }
         }
     }
 
-    fn take_in(&mut self, chunk: Option<Bytes>) -> Result<(), Trouble> {
+    fn take_in(&mut self, chunk: Option<Bytes>) -> Result<(), StreamError> {
         let Some(chunk) = chunk else {
-            let last = std::mem::take(&mut self.decoder).finish().map_err(|_| Trouble::TooLarge)?;
+            let last = std::mem::take(&mut self.decoder).finish().map_err(|_| StreamError::TooLarge)?;
             self.events(last)?;
-            return if self.stream.arrival().is_done() { Ok(()) } else { self.stream.end() };
+            return if self.stream.queue().is_done() { Ok(()) } else { self.stream.end() };
         };
         self.bytes = self.bytes.saturating_add(chunk.len());
-        if self.bytes > BODY {
-            return Err(Trouble::TooLarge);
+        if self.bytes > MAX_BODY_BYTES {
+            return Err(StreamError::TooLarge);
         }
-        let events = self.decoder.push(&chunk).map_err(|_| Trouble::TooLarge)?;
+        let events = self.decoder.push(&chunk).map_err(|_| StreamError::TooLarge)?;
         self.events(events)
     }
 
-    fn events(&mut self, events: impl IntoIterator<Item = sse::Event>) -> Result<(), Trouble> {
+    fn events(&mut self, events: impl IntoIterator<Item = sse::ServerSentEvent>) -> Result<(), StreamError> {
         for event in events {
-            if self.stream.arrival().is_done() {
+            if self.stream.queue().is_done() {
                 break;
             }
             self.stream.event(&event)?;
@@ -130,7 +138,7 @@ impl Reading {
     }
 
     /// Reads what may still follow a complete answer, so that the connection can be used again.
-    async fn rest(&mut self) {
+    async fn drain(&mut self) {
         const MOMENT: Duration = Duration::from_millis(20);
         const PIECES: usize = 8;
         let end = async {

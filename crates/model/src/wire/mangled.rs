@@ -1,49 +1,49 @@
 //! Answers that are damaged in every way: whatever comes, it is an answer or an error, and nothing worse.
 
-use net::sse::{Decoder, Event};
+use net::sse::{ServerSentEvent, SseDecoder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use super::arrival::Trouble;
-use super::events::Stream;
-use crate::{Delta, Reply, Wire};
+use super::delta_queue::StreamError;
+use super::events::AnswerStream;
+use crate::{Delta, ModelReply, WireFormat};
 
-const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::Responses, Wire::Chat];
+const WIRES: [WireFormat; 3] = [WireFormat::Anthropic, WireFormat::Responses, WireFormat::Chat];
 
-fn recorded(wire: Wire) -> &'static str {
+fn recorded(wire: WireFormat) -> &'static str {
     match wire {
-        Wire::Anthropic => include_str!("../../tests/it/recorded/anthropic.sse"),
-        Wire::Responses => include_str!("../../tests/it/recorded/responses.sse"),
-        Wire::Chat => include_str!("../../tests/it/recorded/chat.sse"),
+        WireFormat::Anthropic => include_str!("../../tests/it/recorded/anthropic.sse"),
+        WireFormat::Responses => include_str!("../../tests/it/recorded/responses.sse"),
+        WireFormat::Chat => include_str!("../../tests/it/recorded/chat.sse"),
     }
 }
 
 /// Everything that `events` make, and how it ended.
-fn read(wire: Wire, events: &[Event]) -> (Vec<Delta>, Result<(), Trouble>) {
-    let mut stream = Stream::new(wire, "m");
-    let take_in = |stream: &mut Stream| {
+fn read(wire: WireFormat, events: &[ServerSentEvent]) -> (Vec<Delta>, Result<(), StreamError>) {
+    let mut stream = AnswerStream::new(wire, "m");
+    let take_in = |stream: &mut AnswerStream| {
         for event in events {
             stream.event(event)?;
-            if stream.arrival().is_done() {
+            if stream.queue().is_done() {
                 return Ok(());
             }
         }
         stream.end()
     };
     let ended = take_in(&mut stream);
-    (std::iter::from_fn(|| stream.arrival().take()).collect(), ended)
+    (std::iter::from_fn(|| stream.queue().take()).collect(), ended)
 }
 
-fn decode(bytes: &[u8]) -> Vec<Event> {
-    let mut decoder = Decoder::default();
+fn decode(bytes: &[u8]) -> Vec<ServerSentEvent> {
+    let mut decoder = SseDecoder::default();
     let mut events = decoder.push(bytes).unwrap();
     events.extend(decoder.finish().unwrap());
     events
 }
 
 /// An answer ends with exactly one `Done`, an error has none.
-fn check(wire: Wire, events: &[Event]) {
+fn check(wire: WireFormat, events: &[ServerSentEvent]) {
     let (deltas, ended) = read(wire, events);
     let dones = deltas.iter().filter(|delta| matches!(delta, Delta::Done { .. })).count();
     assert_eq!(dones, usize::from(ended.is_ok()), "{events:?}");
@@ -148,14 +148,14 @@ proptest! {
         picks in vec(any::<Index>(), 0..40),
     ) {
         let events = decode(recorded(from).as_bytes());
-        let picked: Vec<Event> = picks.iter().map(|pick| events[pick.index(events.len())].clone()).collect();
+        let picked: Vec<ServerSentEvent> = picks.iter().map(|pick| events[pick.index(events.len())].clone()).collect();
         check(wire, &picked);
     }
 
     #[test]
     fn any_json_at_all(wire in select(&WIRES[..]), values in vec((word(), json()), 0..12)) {
-        let events: Vec<Event> =
-            values.into_iter().map(|(name, value)| Event { name, data: value.to_string() }).collect();
+        let events: Vec<ServerSentEvent> =
+            values.into_iter().map(|(name, value)| ServerSentEvent { name, data: value.to_string() }).collect();
         check(wire, &events);
     }
 }
@@ -167,17 +167,18 @@ fn what_must_be_kept_until_it_is_whole_is_bounded() {
     let more = format!(r#"{{"type":"content_block_delta","delta":{{"partial_json":"{much}"}}}}"#);
     let chunk =
         format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"function":{{"arguments":"{much}"}}}}]}}}}]}}"#);
-    for (wire, start, more) in [(Wire::Anthropic, start, more), (Wire::Chat, chunk.clone(), chunk)] {
-        let event = |data: &String| Event { name: String::new(), data: data.clone() };
-        let flood = std::iter::repeat_n(event(&more), Reply::MAX_BYTES / much.len() + 1);
-        let events: Vec<Event> = std::iter::once(event(&start)).chain(flood).collect();
-        assert!(matches!(read(wire, &events).1, Err(Trouble::TooLarge)), "{wire:?}");
+    for (wire, start, more) in [(WireFormat::Anthropic, start, more), (WireFormat::Chat, chunk.clone(), chunk)] {
+        let event = |data: &String| ServerSentEvent { name: String::new(), data: data.clone() };
+        let flood = std::iter::repeat_n(event(&more), ModelReply::MAX_BYTES / much.len() + 1);
+        let events: Vec<ServerSentEvent> = std::iter::once(event(&start)).chain(flood).collect();
+        assert!(matches!(read(wire, &events).1, Err(StreamError::TooLarge)), "{wire:?}");
     }
 }
 
 #[test]
 fn a_flood_of_calls_ends_before_it_costs_much() {
     let call = |index| format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":{index}}}]}}}}]}}"#);
-    let events: Vec<Event> = (0..20_000).map(|index| Event { name: String::new(), data: call(index) }).collect();
-    assert!(matches!(read(Wire::Chat, &events).1, Err(Trouble::TooLarge)));
+    let events: Vec<ServerSentEvent> =
+        (0..20_000).map(|index| ServerSentEvent { name: String::new(), data: call(index) }).collect();
+    assert!(matches!(read(WireFormat::Chat, &events).1, Err(StreamError::TooLarge)));
 }

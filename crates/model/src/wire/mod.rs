@@ -6,24 +6,24 @@
 
 mod account;
 mod anthropic;
-mod arrival;
 mod chat;
 mod date;
+mod delta_queue;
+mod endpoint;
+mod error_phrases;
 mod events;
 mod exchange;
 mod fault;
+mod json_items;
 #[cfg(test)]
 mod mangled;
-mod names;
-mod pause;
-mod place;
+mod reasoning;
 mod remote;
 mod report;
 mod responses;
-mod thinks;
+mod retry_delay;
+mod safe_names;
 mod verbatim;
 mod window;
-mod words;
-mod written;
 
-pub(crate) use remote::Remote;
+pub(crate) use remote::RemoteModel;

@@ -5,115 +5,128 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
-use net::{Header, Post};
+use net::{PostRequest, RequestHeader};
 use protocol::ModelFault;
 
 use super::account::account;
-use super::exchange::Question;
-use super::place::Place;
-use super::window::{self, Window};
+use super::endpoint::ModelEndpoint;
+use super::exchange::OutgoingRequest;
+use super::window::{self, ContextWindow};
 use super::{anthropic, chat, responses};
-use crate::{Deltas, Facts, Key, Listed, Model, ModelError, Provider, Request, Skill, Wire};
+use crate::{
+    Deltas, Model, ModelError, ModelFacts, ModelListing, ModelRequest, ModelTier, Provider, ProviderKey, WireFormat,
+};
 
 /// A model that is asked over the network.
 #[derive(Debug)]
-pub(crate) struct Remote {
+pub(crate) struct RemoteModel {
     name: String,
-    facts: Facts,
+    facts: ModelFacts,
     /// What is known since its server was asked.
-    learnt: OnceLock<Facts>,
-    place: Arc<Place>,
-    client: net::Client,
+    refreshed_facts: OnceLock<ModelFacts>,
+    endpoint: Arc<ModelEndpoint>,
+    client: net::HttpClient,
 }
 
-impl Remote {
+impl RemoteModel {
     /// The model that `provider`, which is at `at`, calls `model`.
-    pub(crate) fn new(provider: &str, model: &str, at: Provider, client: net::Client) -> Remote {
-        let Listed { price, context, max_output } = at.listed(model);
-        let facts = Facts {
+    pub(crate) fn new(provider: &str, model: &str, at: Provider, client: net::HttpClient) -> RemoteModel {
+        let ModelListing { price, context, max_output } = at.listing(model);
+        let facts = ModelFacts {
             bucket: Some(format!("{provider}/{}/{model}", account(&at.key))),
             price,
-            bills: at.key != Key::Needless || !at.extra.headers.is_empty(),
+            is_billed: at.key != ProviderKey::NotNeeded || !at.extra.headers.is_empty(),
             context,
-            max_output: max_output.unwrap_or(Facts::UNKNOWN.max_output),
-            skill: if at.small { Skill::Small } else { Skill::Able },
-            at_once: at.at_once,
+            max_output: max_output.unwrap_or(ModelFacts::UNKNOWN.max_output),
+            tier: if at.is_small { ModelTier::Small } else { ModelTier::Capable },
+            max_concurrent_requests: at.max_concurrent_requests,
         };
-        let place = Place { provider: provider.to_owned(), model: model.to_owned(), at };
-        Remote { name: format!("{provider}/{model}"), facts, learnt: OnceLock::new(), place: Arc::new(place), client }
+        let place = ModelEndpoint { provider: provider.to_owned(), model: model.to_owned(), config: at };
+        RemoteModel {
+            name: format!("{provider}/{model}"),
+            facts,
+            refreshed_facts: OnceLock::new(),
+            endpoint: Arc::new(place),
+            client,
+        }
     }
 
     /// Asks a server of the user's own how long a conversation may be, unless that is known.
-    async fn ask_window(&self) {
-        let Provider { wire, key, base_url, .. } = &self.place.at;
-        let is_own = *wire == Wire::Chat && *key == Key::Needless;
-        if !is_own || self.facts.context.is_some() || self.learnt.get().is_some() {
+    async fn probe_context_window(&self) {
+        let Provider { wire, key, base_url, .. } = &self.endpoint.config;
+        let is_own = *wire == WireFormat::Chat && *key == ProviderKey::NotNeeded;
+        if !is_own || self.facts.context.is_some() || self.refreshed_facts.get().is_some() {
             return;
         }
-        let context = match window::ask(base_url, &self.place.model).await {
-            Window::Tokens(tokens) => Some(tokens),
-            Window::Untold => None,
-            Window::NotYet => return,
+        let context = match window::ask(base_url, &self.endpoint.model).await {
+            ContextWindow::Tokens(tokens) => Some(tokens),
+            ContextWindow::NotReported => None,
+            ContextWindow::NotReady => return,
         };
         // Whoever asked at the same time was told the same.
-        let _set_already = self.learnt.set(Facts { context, ..self.facts.clone() });
+        let _set_already = self.refreshed_facts.set(ModelFacts { context, ..self.facts.clone() });
     }
 
-    fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
-        let (model, at) = (&self.place.model, &self.place.at);
+    fn body(&self, request: &ModelRequest) -> serde_json::Result<Vec<u8>> {
+        let (model, at) = (&self.endpoint.model, &self.endpoint.config);
         let max_tokens = request.max_output.unwrap_or(self.facts.max_output);
         match at.wire {
-            Wire::Anthropic => anthropic::body(model, request, max_tokens),
-            Wire::Responses => responses::body(model, request, max_tokens),
-            Wire::Chat => chat::body(model, request, max_tokens, chat::Limit::of(&at.base_url)),
+            WireFormat::Anthropic => anthropic::body(model, request, max_tokens),
+            WireFormat::Responses => responses::body(model, request, max_tokens),
+            WireFormat::Chat => chat::body(model, request, max_tokens, chat::MaxTokensField::of(&at.base_url)),
         }
     }
 
-    fn post(&self, request: &Request) -> Result<Post, ModelError> {
-        let Provider { wire, base_url, key, extra, .. } = &self.place.at;
+    fn post(&self, request: &ModelRequest) -> Result<PostRequest, ModelError> {
+        let Provider { wire, base_url, key, extra, .. } = &self.endpoint.config;
         let path = match wire {
-            Wire::Anthropic => "/v1/messages",
-            Wire::Responses => "/responses",
-            Wire::Chat => "/chat/completions",
+            WireFormat::Anthropic => "/v1/messages",
+            WireFormat::Responses => "/responses",
+            WireFormat::Chat => "/chat/completions",
         };
-        let mut headers = vec![Header::plain("content-type", "application/json")];
-        headers.push(Header::plain("accept", "text/event-stream"));
-        if *wire == Wire::Anthropic {
-            headers.push(Header::plain("anthropic-version", "2023-06-01"));
+        let mut headers = vec![RequestHeader::plain("content-type", "application/json")];
+        headers.push(RequestHeader::plain("accept", "text/event-stream"));
+        if *wire == WireFormat::Anthropic {
+            headers.push(RequestHeader::plain("anthropic-version", "2023-06-01"));
         }
         match (key, wire) {
-            (Key::Given(secret), Wire::Anthropic) => headers.push(Header::secret("x-api-key", secret.clone())),
-            (Key::Given(secret), Wire::Responses | Wire::Chat) => headers.push(Header::bearer(secret.clone())),
-            (Key::Needless | Key::Missing { .. }, _) => {}
+            (ProviderKey::Present(secret), WireFormat::Anthropic) => {
+                headers.push(RequestHeader::secret("x-api-key", secret.clone()))
+            }
+            (ProviderKey::Present(secret), WireFormat::Responses | WireFormat::Chat) => {
+                headers.push(RequestHeader::bearer(secret.clone()))
+            }
+            (ProviderKey::NotNeeded | ProviderKey::Missing { .. }, _) => {}
         }
         for (name, value) in &extra.headers {
-            let header = Header::named(name, value.clone());
+            let header = RequestHeader::named(name, value.clone());
             headers.push(header.map_err(|error| ModelError::new(ModelFault::Terminal, error.to_string()))?);
         }
         let query = extra.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
         let body = self.body(request).map_err(|error| ModelError::new(ModelFault::Terminal, error.to_string()))?;
-        Ok(Post { url: format!("{base_url}{path}{query}"), headers, body: Bytes::from(body) })
+        Ok(PostRequest { url: format!("{base_url}{path}{query}"), headers, body: Bytes::from(body) })
     }
 }
 
-impl Model for Remote {
+impl Model for RemoteModel {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn facts(&self) -> &Facts {
-        self.learnt.get().unwrap_or(&self.facts)
+    fn facts(&self) -> &ModelFacts {
+        self.refreshed_facts.get().unwrap_or(&self.facts)
     }
 
-    fn learn(&self) -> BoxFuture<'_, ()> {
-        self.ask_window().boxed()
+    fn refresh_facts(&self) -> BoxFuture<'_, ()> {
+        self.probe_context_window().boxed()
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         let post = match self.post(&request) {
             Ok(post) => post,
             Err(error) => return stream::iter([Err(error)]).boxed(),
         };
-        Question { client: self.client.clone(), post, place: Arc::clone(&self.place), at: request.at }.ask()
+        OutgoingRequest { client: self.client.clone(), post, endpoint: Arc::clone(&self.endpoint), at: request.at }
+            .ask()
     }
 }

@@ -2,40 +2,40 @@
 
 use std::time::Duration;
 
-use protocol::At;
+use protocol::Timestamp;
 use serde_json::Value;
 
 /// What a provider says about an error.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Report {
+pub(super) struct ErrorReport {
     /// What happened, in the provider's words.
     pub(super) message: String,
     /// The status, if the report names one instead of the answer.
     pub(super) status: Option<u16>,
     /// When a used-up quota resets.
-    pub(super) quota_until: Option<At>,
+    pub(super) quota_until: Option<Timestamp>,
     /// Its type and code.
     kinds: Vec<String>,
 }
 
-impl Report {
+impl ErrorReport {
     /// Reads a body; one that is not JSON is itself the message.
-    pub(super) fn from_body(body: &str, at: At) -> Report {
+    pub(super) fn from_body(body: &str, at: Timestamp) -> ErrorReport {
         match serde_json::from_str(body) {
-            Ok(value) => Report::from_value(&value, at),
-            Err(_) => Report { message: body.to_owned(), ..Report::default() },
+            Ok(value) => ErrorReport::from_value(&value, at),
+            Err(_) => ErrorReport { message: body.to_owned(), ..ErrorReport::default() },
         }
     }
 
     /// Reads a report that is JSON.
-    pub(super) fn from_value(value: &Value, at: At) -> Report {
+    pub(super) fn from_value(value: &Value, at: Timestamp) -> ErrorReport {
         let value = inner(value);
         let text = |key: &str| value.get(key).and_then(Value::as_str);
         let number = |key: &str| value.get(key).and_then(Value::as_u64);
         let message = value.as_str().or_else(|| text("message")).or_else(|| text("detail"));
         let resets_in = number("resets_in_seconds").map(|seconds| at.plus(Duration::from_secs(seconds)));
-        let resets_at = number("resets_at").map(|seconds| At(seconds.saturating_mul(1000)));
-        Report {
+        let resets_at = number("resets_at").map(|seconds| Timestamp(seconds.saturating_mul(1000)));
+        ErrorReport {
             message: message.map_or_else(|| value.to_string(), str::to_owned),
             status: status(value.get("code")),
             quota_until: resets_at.or(resets_in).filter(|until| *until > at),
@@ -44,7 +44,7 @@ impl Report {
     }
 
     /// Whether it speaks of one of these, in its kind or its message.
-    pub(super) fn says(&self, words: &[&str]) -> bool {
+    pub(super) fn mentions(&self, words: &[&str]) -> bool {
         let message = self.message.to_lowercase();
         words.iter().any(|word| message.contains(word) || self.kinds.iter().any(|kind| kind.contains(word)))
     }
@@ -82,18 +82,18 @@ mod tests {
             (json!("g"), "g"),
             (json!({ "odd": 1 }), "{\"odd\":1}"),
         ] {
-            assert_eq!(Report::from_body(&body.to_string(), At(0)).message, message);
+            assert_eq!(ErrorReport::from_body(&body.to_string(), Timestamp(0)).message, message);
         }
-        assert_eq!(Report::from_body("<html>no</html>", At(0)).message, "<html>no</html>");
+        assert_eq!(ErrorReport::from_body("<html>no</html>", Timestamp(0)).message, "<html>no</html>");
     }
 
     #[test]
     fn a_quota_resets_at_a_moment_or_after_a_while() {
-        let until = |error: Value| Report::from_value(&json!({ "error": error }), At(5_000)).quota_until;
-        assert_eq!(until(json!({ "resets_at": 9 })), Some(At(9_000)));
-        assert_eq!(until(json!({ "resets_in_seconds": 9 })), Some(At(14_000)));
+        let until = |error: Value| ErrorReport::from_value(&json!({ "error": error }), Timestamp(5_000)).quota_until;
+        assert_eq!(until(json!({ "resets_at": 9 })), Some(Timestamp(9_000)));
+        assert_eq!(until(json!({ "resets_in_seconds": 9 })), Some(Timestamp(14_000)));
         assert_eq!(until(json!({ "resets_at": 5 })), None);
-        assert_eq!(until(json!({ "resets_at": u64::MAX })), Some(At(u64::MAX)));
+        assert_eq!(until(json!({ "resets_at": u64::MAX })), Some(Timestamp(u64::MAX)));
         assert_eq!(until(json!({ "resets_at": "soon" })), None);
     }
 }

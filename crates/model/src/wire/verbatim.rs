@@ -1,6 +1,6 @@
 //! JSON that goes back to a provider as it came.
 
-use protocol::Call;
+use protocol::ToolCallRequest;
 use serde_json::value::RawValue;
 
 /// `json` byte for byte, if it is an object.
@@ -16,7 +16,7 @@ pub(super) fn is_object(json: &str) -> bool {
 
 /// A call's arguments as the model wrote them. Arguments that are no object go back as an empty one on every wire,
 /// since some providers refuse a conversation that holds them; the call's answer says what was wrong.
-pub(super) fn arguments(call: &Call) -> &RawValue {
+pub(super) fn arguments(call: &ToolCallRequest) -> &RawValue {
     object(&call.input).unwrap_or_else(empty)
 }
 
@@ -39,7 +39,7 @@ mod tests {
             ("{\"a\":", "{}"),
             ("null", "{}"),
         ] {
-            let call = Call { id: CallId("1".into()), tool: "t".into(), input: input.into() };
+            let call = ToolCallRequest { id: CallId("1".into()), tool: "t".into(), input: input.into() };
             assert_eq!(arguments(&call).get(), sent);
         }
     }

@@ -3,107 +3,110 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use net::{Answer, Client, Header, NetError, Patience, Post, Route};
+use net::{HttpClient, HttpResponse, HttpTimeouts, NetError, NetworkRoute, PostRequest, RequestHeader};
 use serde::Deserialize;
 use serde_json::json;
 
 /// How long such a server may take.
-const LIMIT: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Most bytes of its answer.
-const MOST: usize = 1 << 20;
+const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// What a server says of a model's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Window {
+pub(super) enum ContextWindow {
     /// It has so many tokens.
     Tokens(u64),
     /// The server does not run yet, or has not loaded the model.
-    NotYet,
+    NotReady,
     /// The server does not tell.
-    Untold,
+    NotReported,
 }
 
 /// The answer of llama-server to `/props`.
 #[derive(Deserialize)]
-struct Props {
-    default_generation_settings: Generation,
+struct LlamaServerProps {
+    default_generation_settings: LlamaServerSettings,
 }
 
 #[derive(Deserialize)]
-struct Generation {
+struct LlamaServerSettings {
     n_ctx: u64,
 }
 
 /// The answer of Ollama to `/api/ps`.
 #[derive(Deserialize)]
-struct Loaded {
-    models: Vec<LoadedModel>,
+struct OllamaProcesses {
+    models: Vec<OllamaLoadedModel>,
 }
 
 #[derive(Deserialize)]
-struct LoadedModel {
+struct OllamaLoadedModel {
     name: String,
     context_length: Option<u64>,
 }
 
 /// The answer of Ollama to `/api/show`.
 #[derive(Deserialize)]
-struct Shown {
+struct OllamaModelInfo {
     #[serde(default)]
     parameters: String,
 }
 
 /// Asks the server at this base URL, in the ways of llama-server and of Ollama.
-pub(super) async fn ask(base_url: &str, model: &str) -> Window {
+pub(super) async fn ask(base_url: &str, model: &str) -> ContextWindow {
     let root = base_url.strip_suffix("/v1").unwrap_or(base_url);
-    let client = Client::new(Route::default(), Patience { connect: LIMIT, first_byte: LIMIT, idle: LIMIT });
+    let client = HttpClient::new(
+        NetworkRoute::default(),
+        HttpTimeouts { connect: PROBE_TIMEOUT, first_byte: PROBE_TIMEOUT, idle: PROBE_TIMEOUT },
+    );
     match read(client.get(&format!("{root}/props"), &[]).await).await {
         Err(window) => return window,
         Ok(text) => {
-            if let Ok(props) = serde_json::from_str::<Props>(&text) {
-                return Window::Tokens(props.default_generation_settings.n_ctx);
+            if let Ok(props) = serde_json::from_str::<LlamaServerProps>(&text) {
+                return ContextWindow::Tokens(props.default_generation_settings.n_ctx);
             }
         }
     }
     let loaded = match read(client.get(&format!("{root}/api/ps"), &[]).await).await {
         Err(window) => return window,
-        Ok(text) => serde_json::from_str::<Loaded>(&text),
+        Ok(text) => serde_json::from_str::<OllamaProcesses>(&text),
     };
-    let Ok(Loaded { models }) = loaded else { return Window::Untold };
+    let Ok(OllamaProcesses { models }) = loaded else { return ContextWindow::NotReported };
     let latest = format!("{model}:latest");
     let running = models.into_iter().find(|running| running.name == model || running.name == latest);
     if let Some(tokens) = running.as_ref().and_then(|running| running.context_length) {
-        return Window::Tokens(tokens);
+        return ContextWindow::Tokens(tokens);
     }
-    let show = Post {
+    let show = PostRequest {
         url: format!("{root}/api/show"),
-        headers: vec![Header::plain("content-type", "application/json")],
+        headers: vec![RequestHeader::plain("content-type", "application/json")],
         body: Bytes::from(json!({ "model": model }).to_string()),
     };
     let shown = read(client.post(show).await).await.ok();
-    match shown.and_then(|text| stated(&text)) {
-        Some(tokens) => Window::Tokens(tokens),
+    match shown.and_then(|text| configured_context(&text)) {
+        Some(tokens) => ContextWindow::Tokens(tokens),
         // Once it is loaded, the server knows how much it gave it.
-        None if running.is_none() => Window::NotYet,
-        None => Window::Untold,
+        None if running.is_none() => ContextWindow::NotReady,
+        None => ContextWindow::NotReported,
     }
 }
 
 /// The text of an answer. What is no success is an empty text, unless it may become one.
-async fn read(answer: Result<Answer, NetError>) -> Result<String, Window> {
+async fn read(answer: Result<HttpResponse, NetError>) -> Result<String, ContextWindow> {
     const LOADING: u16 = 503;
-    let answer = answer.map_err(|_unreached| Window::NotYet)?;
+    let answer = answer.map_err(|_unreached| ContextWindow::NotReady)?;
     match answer.status() {
-        200 => answer.text(MOST).await.map_err(|_cut| Window::NotYet),
-        LOADING => Err(Window::NotYet),
+        200 => answer.text(MAX_ANSWER_BYTES).await.map_err(|_cut| ContextWindow::NotReady),
+        LOADING => Err(ContextWindow::NotReady),
         _other => Ok(String::new()),
     }
 }
 
 /// The context that a model's own file asks for, which it has whenever it is loaded.
-fn stated(text: &str) -> Option<u64> {
-    let Shown { parameters } = serde_json::from_str(text).ok()?;
+fn configured_context(text: &str) -> Option<u64> {
+    let OllamaModelInfo { parameters } = serde_json::from_str(text).ok()?;
     let mut lines = parameters.lines().map(str::split_whitespace);
     lines.find_map(|mut words| words.next().filter(|name| *name == "num_ctx").and(words.next())?.parse().ok())
 }
@@ -114,9 +117,9 @@ mod tests {
 
     #[test]
     fn the_context_that_a_model_s_file_asks_for_is_found_among_its_parameters() {
-        let shown = |parameters: &str| stated(&json!({ "parameters": parameters }).to_string());
+        let shown = |parameters: &str| configured_context(&json!({ "parameters": parameters }).to_string());
         assert_eq!(shown("temperature 0.6\nnum_ctx                        8192\nstop \"x\""), Some(8192));
         assert_eq!(shown("num_ctx many\n"), None);
-        assert_eq!((shown(""), stated("{}"), stated("")), (None, None, None));
+        assert_eq!((shown(""), configured_context("{}"), configured_context("")), (None, None, None));
     }
 }

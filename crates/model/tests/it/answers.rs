@@ -1,8 +1,8 @@
 //! What a scripted answer consists of.
 
-use bosun_model::{Delta, Model, Reply, Script};
-use protocol::AnswerStatus::Done;
-use protocol::{Block, Call, CallId, ModelFault, StopReason, Usage};
+use bosun_model::{Delta, Model, ModelReply, ScriptModel};
+use protocol::ToolResultStatus::Done;
+use protocol::{CallId, ContentBlock, ModelFault, StopReason, ToolCallRequest, Usage};
 
 use crate::conversation::{Then, offering, prompt, reply, script, sent, words};
 
@@ -57,7 +57,7 @@ async fn inputs_keep_their_order_and_their_types() {
       - call: { id: "mine-${turn}", tool: view, input: text }
 "#;
     let call = |id: &str, tool: &str, input: &str| {
-        Block::Call(Call { id: CallId(id.into()), tool: tool.into(), input: input.into() })
+        ContentBlock::Call(ToolCallRequest { id: CallId(id.into()), tool: tool.into(), input: input.into() })
     };
     let reply = reply(&script(rules), prompt(r#"say "hi""#)).await.unwrap();
     let expected = [
@@ -77,7 +77,7 @@ async fn inputs_keep_their_order_and_their_types() {
 async fn an_answer_is_streamed_in_order_and_ends_once() {
     let rules = "  - answer:\n      - think: hm\n      - say: a\n      - call: { tool: t }\n      - say: b\n";
     let sent = sent(&script(rules), prompt("go")).await;
-    let call = Call { id: CallId("call-1-1".into()), tool: "t".into(), input: "{}".into() };
+    let call = ToolCallRequest { id: CallId("call-1-1".into()), tool: "t".into(), input: "{}".into() };
     let usage = Usage { input: 3, output: 2, ..Usage::default() };
     let expected = [
         Delta::Thinking("hm".into()),
@@ -106,7 +106,7 @@ async fn usage_is_given_or_estimated() {
 async fn an_answer_depends_on_the_request_alone() {
     let text =
         "version: 1\nagents:\n  main:\n    - [ { say: '${prompt}' }, { call: { tool: t } } ]\n    - [ { say: b } ]\n";
-    let (first, second) = (Script::parse(text, "s").unwrap(), Script::parse(text, "s").unwrap());
+    let (first, second) = (ScriptModel::parse(text, "s").unwrap(), ScriptModel::parse(text, "s").unwrap());
     let later = prompt("x").calls("t", "{}");
     let expected = sent(&second, later.clone()).await;
     for _ in 0..3 {
@@ -124,7 +124,7 @@ async fn failures_carry_their_class() {
         }),
         (
             "{ class: quota-until, after: 1m, message: 'no more for ${agent}' }",
-            ModelFault::QuotaUntil { until_at: protocol::At(61_000) },
+            ModelFault::QuotaUntil { until_at: protocol::Timestamp(61_000) },
             "no more for main",
         ),
         ("{ class: auth }", ModelFault::Auth, "the script refuses the key"),
@@ -153,9 +153,9 @@ async fn an_answer_cannot_outgrow_its_bound() {
 
 #[tokio::test]
 async fn a_script_is_named_as_one() {
-    let script = Script::parse("version: 1\nrules: [ { answer: [] } ]", "some/folder/fix.yaml").unwrap();
+    let script = ScriptModel::parse("version: 1\nrules: [ { answer: [] } ]", "some/folder/fix.yaml").unwrap();
     assert_eq!(script.name(), "script/fix.yaml");
-    let Reply { model, content, stop, .. } = reply(&script, prompt("go")).await.unwrap();
+    let ModelReply { model, content, stop, .. } = reply(&script, prompt("go")).await.unwrap();
     assert_eq!((model.as_str(), content, stop), ("script/fix.yaml", Vec::new(), StopReason::End));
 }
 

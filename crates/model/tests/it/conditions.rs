@@ -1,12 +1,12 @@
 //! Which rule answers which request.
 
-use bosun_model::Request;
-use protocol::AnswerStatus::{Broken, Done, Refused};
+use bosun_model::ModelRequest;
+use protocol::ToolResultStatus::{Broken, Done, Refused};
 
 use crate::conversation::{Then, offering, prompt, reply, script, words};
 
 /// Checks for each `when` whether it holds for `request`.
-async fn check(request: &Request, cases: &[(&str, bool)]) {
+async fn check(request: &ModelRequest, cases: &[(&str, bool)]) {
     for (when, holds) in cases {
         let script = script(&format!("  - when: {when}\n    answer: [ {{ say: x }} ]\n  - answer: []\n"));
         assert_eq!(words(&script, request.clone()).await == "x", *holds, "{when}");
@@ -119,7 +119,7 @@ async fn the_first_rule_that_holds_answers() {
 async fn answers_by_turn_come_after_the_rules() {
     let text = "version: 1\nrules:\n  - when: { prompt: stop }\n    answer: [ { say: stopped } ]\n\
                 agents:\n  main: [ [ { say: one } ], [ { say: two } ] ]\n  a.c: [ [ { say: other } ] ]\n";
-    let script = bosun_model::Script::parse(text, "test.yaml").unwrap();
+    let script = bosun_model::ScriptModel::parse(text, "test.yaml").unwrap();
     assert_eq!(words(&script, prompt("go")).await, "one");
     assert_eq!(words(&script, prompt("go").says("one")).await, "two");
     assert_eq!(words(&script, prompt("stop")).await, "stopped");

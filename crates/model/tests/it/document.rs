@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use bosun_model::{Script, script_schema};
+use bosun_model::{ScriptModel, script_schema};
 use serde_json::Value;
 
 fn root(file: &str) -> PathBuf {
@@ -19,7 +19,7 @@ fn every_example_of_the_documentation_is_a_script() {
     for example in examples {
         // An example may show the rules alone.
         let whole = if example.starts_with("version:") { example.to_owned() } else { format!("version: 1\n{example}") };
-        Script::parse(&whole, "script-model.md").unwrap_or_else(|error| panic!("{error} in\n{example}"));
+        ScriptModel::parse(&whole, "script-model.md").unwrap_or_else(|error| panic!("{error} in\n{example}"));
     }
 }
 

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use bosun_model::Script;
+use bosun_model::ScriptModel;
 
 fn refused(text: &str) -> String {
     let start = Instant::now();
-    let error = Script::parse(text, "bad.yaml").map(|_| "no error").unwrap_err().to_string();
+    let error = ScriptModel::parse(text, "bad.yaml").map(|_| "no error").unwrap_err().to_string();
     assert!(start.elapsed() < Duration::from_secs(5), "took {:?}", start.elapsed());
     error
 }
@@ -61,7 +61,7 @@ fn expressions_that_compile_to_much() {
 
 #[test]
 fn an_endless_file() {
-    let error = Script::load("/dev/zero".as_ref()).unwrap_err().to_string();
+    let error = ScriptModel::load("/dev/zero".as_ref()).unwrap_err().to_string();
     assert!(error.contains("/dev/zero"), "{error}");
 }
 
@@ -70,7 +70,7 @@ fn bytes_that_are_not_text() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bytes.yaml");
     std::fs::write(&path, b"version: \xff").unwrap();
-    let error = Script::load(&path).unwrap_err().to_string();
+    let error = ScriptModel::load(&path).unwrap_err().to_string();
     assert!(error.ends_with("bytes.yaml: stream did not contain valid UTF-8"), "{error}");
 }
 
@@ -80,7 +80,7 @@ fn a_file_that_is_too_large_is_called_so_wherever_it_is_cut() {
     for start in ["# ", "#"] {
         let path = folder.path().join("large.yaml");
         std::fs::write(&path, format!("{start}{}", "é".repeat(1 << 20))).unwrap();
-        let error = Script::load(&path).map(|_| "no error").unwrap_err().to_string();
+        let error = ScriptModel::load(&path).map(|_| "no error").unwrap_err().to_string();
         assert!(error.ends_with("is larger than 1048576 bytes; split it into several scripts"), "{error}");
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use bosun_model::{Delta, Draft, Model};
+use bosun_model::{Delta, Model, ReplyBuilder};
 use futures_util::StreamExt;
-use protocol::{Block, ModelFault, StopReason};
+use protocol::{ContentBlock, ModelFault, StopReason};
 use tokio::time::{Instant, timeout};
 
 use crate::conversation::{prompt, reply, script, sent};
@@ -59,7 +59,7 @@ async fn a_raw_call_passes_anything_on() {
         "  - answer: [ { raw_call: { id: x, tool: t, input: '{\"a\": ${turn}' } }, { call: { id: x, tool: u } } ]\n",
     );
     let content = reply(&script, prompt("go")).await.unwrap().content;
-    let [Block::Call(first), Block::Call(second)] = content.as_slice() else { panic!("{content:?}") };
+    let [ContentBlock::Call(first), ContentBlock::Call(second)] = content.as_slice() else { panic!("{content:?}") };
     assert_eq!((first.tool.as_str(), first.input.as_str()), ("t", r#"{"a": 1"#));
     assert_eq!(first.id, second.id);
 }
@@ -75,10 +75,10 @@ async fn a_stop_gives_another_reason() {
 #[tokio::test]
 async fn a_draft_shows_what_arrived_before_the_end() {
     let script = script("  - answer: [ { say: a }, { say: b }, { cut: true } ]\n");
-    let mut draft = Draft::default();
+    let mut draft = ReplyBuilder::default();
     let mut deltas = script.ask(prompt("go"));
     while let Some(delta) = deltas.next().await {
         draft.push(delta.unwrap()).unwrap();
     }
-    assert_eq!(draft.content(), [Block::Text { text: "ab".into() }]);
+    assert_eq!(draft.content(), [ContentBlock::Text { text: "ab".into() }]);
 }

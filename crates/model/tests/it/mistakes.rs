@@ -1,10 +1,10 @@
 //! What a script's author reads when the file is wrong.
 
-use bosun_model::Script;
+use bosun_model::ScriptModel;
 
 fn check(cases: &[(&str, &str)]) {
     for (text, message) in cases {
-        let error = Script::parse(text, "bad.yaml").map(|_| "no error").unwrap_err().to_string();
+        let error = ScriptModel::parse(text, "bad.yaml").map(|_| "no error").unwrap_err().to_string();
         assert_eq!(error, format!("bad.yaml:{message}"), "{text}");
     }
 }
@@ -104,6 +104,6 @@ fn in_an_answer() {
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let error = Script::load("/nowhere/fix.yaml".as_ref()).unwrap_err();
+    let error = ScriptModel::load("/nowhere/fix.yaml".as_ref()).unwrap_err();
     assert_eq!(error.to_string(), "cannot read the script /nowhere/fix.yaml: No such file or directory (os error 2)");
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use bosun_model::{Extra, Key, Listed, Provider, Providers, Recorder, Skill, Wire, open};
+use bosun_model::{
+    ModelListing, ModelTier, Provider, ProviderKey, Providers, RecordingModel, RequestExtras, WireFormat, open,
+};
 use net::Secret;
 use protocol::Price;
 
@@ -23,7 +25,7 @@ async fn a_model_is_opened_by_its_provider_and_its_file() {
             .unwrap();
     assert_eq!(absolute.name(), "script/s.yaml");
 
-    let recorder = Recorder::open(relative, &folder.path().join("r.jsonl")).unwrap();
+    let recorder = RecordingModel::open(relative, &folder.path().join("r.jsonl")).unwrap();
     let recorded = crate::conversation::reply(&recorder, prompt("go")).await;
     let replay = open("replay/r.jsonl", folder.path(), &Providers::default()).unwrap();
     assert_eq!(replay.name(), "replay/r.jsonl");
@@ -49,15 +51,15 @@ fn what_cannot_be_opened_is_explained() {
     }
 }
 
-fn provider(key: Key) -> Provider {
+fn provider(key: ProviderKey) -> Provider {
     let base_url = "http://127.0.0.1:1/v1".into();
     Provider {
-        wire: Wire::Chat,
+        wire: WireFormat::Chat,
         base_url,
         key,
-        small: false,
-        at_once: None,
-        extra: Extra::default(),
+        is_small: false,
+        max_concurrent_requests: None,
+        extra: RequestExtras::default(),
         models: BTreeMap::new(),
     }
 }
@@ -65,19 +67,19 @@ fn provider(key: Key) -> Provider {
 #[test]
 fn a_remote_model_is_known_by_its_provider_and_its_name() {
     let price = Some(Price { input: 1, output: 2, cache_read: 3, cache_write: 4 });
-    let listed = Listed { price, context: Some(100_000), max_output: Some(32_000) };
-    let mut own = provider(Key::Given(Secret::new("sk-1")));
+    let listed = ModelListing { price, context: Some(100_000), max_output: Some(32_000) };
+    let mut own = provider(ProviderKey::Present(Secret::new("sk-1")));
     own.models.insert("org/model".into(), listed);
-    let mut local = provider(Key::Needless);
-    (local.small, local.at_once) = (true, Some(1));
+    let mut local = provider(ProviderKey::NotNeeded);
+    (local.is_small, local.max_concurrent_requests) = (true, Some(1));
     let places = BTreeMap::from([("own".into(), own), ("local".into(), local)]);
-    let providers = Providers { places, ..Providers::default() };
+    let providers = Providers { by_name: places, ..Providers::default() };
 
     let model = open("own/org/model", "/".as_ref(), &providers).unwrap();
     let facts = model.facts();
     assert_eq!(model.name(), "own/org/model");
     assert_eq!((facts.price, facts.context, facts.max_output), (price, Some(100_000), 32_000));
-    assert_eq!((facts.skill, facts.at_once), (Skill::Able, None));
+    assert_eq!((facts.tier, facts.max_concurrent_requests), (ModelTier::Capable, None));
 
     let other = open("own/other", "/".as_ref(), &providers).unwrap();
     assert_eq!((other.facts().price, other.facts().context, other.facts().max_output), (None, None, 8_192));
@@ -85,15 +87,15 @@ fn a_remote_model_is_known_by_its_provider_and_its_name() {
     assert_eq!(account(&facts.bucket), account(&other.facts().bucket));
 
     let small = open("local/qwen", "/".as_ref(), &providers).unwrap();
-    assert_eq!((small.facts().skill, small.facts().at_once), (Skill::Small, Some(1)));
+    assert_eq!((small.facts().tier, small.facts().max_concurrent_requests), (ModelTier::Small, Some(1)));
     assert_eq!(small.facts().bucket.as_deref(), Some("local/open/qwen"));
 }
 
 #[test]
 fn a_remote_model_that_cannot_be_opened_is_explained() {
-    let missing = provider(Key::Missing { variable: "OWN_KEY".into() });
-    let places = BTreeMap::from([("local".into(), provider(Key::Needless)), ("own".into(), missing)]);
-    let providers = Providers { places, ..Providers::default() };
+    let missing = provider(ProviderKey::Missing { variable: "OWN_KEY".into() });
+    let places = BTreeMap::from([("local".into(), provider(ProviderKey::NotNeeded)), ("own".into(), missing)]);
+    let providers = Providers { by_name: places, ..Providers::default() };
     for (spec, message) in [
         ("gpt-9", "unknown model provider `gpt-9`; known are local/MODEL, own/MODEL, script/FILE and replay/FILE"),
         ("local", "`local` has many models; write local/MODEL"),

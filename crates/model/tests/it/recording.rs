@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bosun_model::{Delta, Deltas, Model, ModelError, Recorder, Replay, Request};
+use bosun_model::{Delta, Deltas, Model, ModelError, ModelRequest, RecordingModel, ReplayModel};
 use futures_util::{StreamExt, stream};
-use protocol::AnswerStatus::Done;
+use protocol::ToolResultStatus::Done;
 use protocol::{ModelFault, StopReason, Usage};
 use tempfile::TempDir;
 
@@ -33,12 +33,12 @@ impl Tape {
         Tape { path: folder.path().join("tape.jsonl"), _folder: folder }
     }
 
-    fn recorder(&self) -> Recorder {
-        Recorder::open(Arc::new(script(RULES)), &self.path).unwrap()
+    fn recorder(&self) -> RecordingModel {
+        RecordingModel::open(Arc::new(script(RULES)), &self.path).unwrap()
     }
 
-    fn replay(&self) -> Replay {
-        Replay::load(&self.path).unwrap()
+    fn replay(&self) -> ReplayModel {
+        ReplayModel::load(&self.path).unwrap()
     }
 
     fn append(&self, bytes: &[u8]) {
@@ -46,17 +46,17 @@ impl Tape {
     }
 }
 
-fn again(mut request: Request) -> Request {
+fn again(mut request: ModelRequest) -> ModelRequest {
     request.attempt += 1;
     request
 }
 
-fn second_turn() -> Request {
+fn second_turn() -> ModelRequest {
     prompt("go").calls("t", r#"{"x":1}"#).answered("t", Done, "fine")
 }
 
 fn error(path: &Path) -> String {
-    let error = Replay::load(path).map(|_| "no error").unwrap_err().to_string();
+    let error = ReplayModel::load(path).map(|_| "no error").unwrap_err().to_string();
     error.replace(&path.display().to_string(), "TAPE")
 }
 
@@ -73,7 +73,7 @@ async fn every_answer_comes_again_delta_by_delta() {
     assert_eq!(recorded.iter().map(Vec::len).collect::<Vec<_>>(), [1, 5, 1]);
 
     let replay = tape.replay();
-    assert!(!replay.torn());
+    assert!(!replay.is_torn());
     for (request, recorded) in requests.iter().zip(&recorded).rev() {
         assert_eq!(sent(&replay, request.clone()).await, *recorded);
     }
@@ -86,12 +86,12 @@ async fn ids_the_system_prompt_and_times_may_differ() {
     let expected = sent(&tape.recorder(), second_turn()).await;
     let mut request = second_turn();
     request.system = "Another day.".into();
-    request.at = protocol::At(9);
+    request.at = protocol::Timestamp(9);
     request.messages.edit(|messages| {
         for message in messages {
             match message {
-                bosun_model::Message::Answers { answers } => answers[0].0 = protocol::CallId("other".into()),
-                bosun_model::Message::User { .. } | bosun_model::Message::Assistant { .. } => {}
+                bosun_model::ModelMessage::Answers { answers } => answers[0].0 = protocol::CallId("other".into()),
+                bosun_model::ModelMessage::User { .. } | bosun_model::ModelMessage::Assistant { .. } => {}
             }
         }
     });
@@ -136,11 +136,11 @@ async fn a_torn_last_line_is_left_out_and_a_recorder_goes_on_after_it() {
     let tape = Tape::new();
     let expected = sent(&tape.recorder(), again(prompt("go"))).await;
     tape.append(format!("{{\"agent\":\"{}", "x".repeat(200_000)).as_bytes());
-    assert!(tape.replay().torn());
+    assert!(tape.replay().is_torn());
     assert_eq!(sent(&tape.replay(), prompt("go")).await, expected);
 
     let more = sent(&tape.recorder(), second_turn()).await;
-    assert!(!tape.replay().torn());
+    assert!(!tape.replay().is_torn());
     assert_eq!(sent(&tape.replay(), prompt("go")).await, expected);
     assert_eq!(sent(&tape.replay(), second_turn()).await, more);
 }
@@ -165,7 +165,7 @@ fn a_file_that_is_no_recording_is_left_alone() {
     for (text, message) in [("{\"bosunRecording\":2}\n", newer), ("hello\n", other), ("{\"bosunRec", other)] {
         fs::write(&tape.path, text).unwrap();
         assert_eq!(error(&tape.path), message);
-        let refused = Recorder::open(Arc::new(script(RULES)), &tape.path).unwrap_err().to_string();
+        let refused = RecordingModel::open(Arc::new(script(RULES)), &tape.path).unwrap_err().to_string();
         assert_eq!(refused.replace(&tape.path.display().to_string(), "TAPE"), message);
         assert_eq!(fs::read_to_string(&tape.path).unwrap(), text);
     }
@@ -186,7 +186,7 @@ async fn an_answer_that_was_given_up_is_not_recorded() {
 #[tokio::test]
 async fn an_answer_that_is_too_large_to_record_does_not_end_well() {
     let tape = Tape::new();
-    let flood = Recorder::open(Arc::new(Flood), &tape.path).unwrap();
+    let flood = RecordingModel::open(Arc::new(Flood), &tape.path).unwrap();
     let last = sent(&flood, prompt("go")).await.pop().unwrap().unwrap_err();
     assert!(last.message.ends_with("the answer is larger than 16777216 bytes"), "{last}");
 }
@@ -200,7 +200,7 @@ impl Model for Flood {
         "flood"
     }
 
-    fn ask(&self, _: Request) -> Deltas {
+    fn ask(&self, _: ModelRequest) -> Deltas {
         let words = stream::repeat_with(|| Ok::<_, ModelError>(Delta::Text("x".repeat(1 << 20)))).take(40);
         let done = Delta::Done { stop: StopReason::End, usage: Usage::default(), model: String::new() };
         words.chain(stream::iter([Ok(done)])).boxed()

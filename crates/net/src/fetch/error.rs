@@ -11,7 +11,7 @@ use crate::error::causes;
 pub enum FetchError {
     /// The address is none that is fetched.
     #[error("`{url}` cannot be fetched: {why}")]
-    Address {
+    InvalidUrl {
         /// The address, cut short and without a password.
         url: String,
         /// What is wrong with it.
@@ -19,7 +19,7 @@ pub enum FetchError {
     },
     /// The host is where nobody may connect to.
     #[error("{host} was not asked: {address} is not an address of the public internet")]
-    Closed {
+    AddressForbidden {
         /// The host.
         host: String,
         /// The address that it has.
@@ -27,7 +27,7 @@ pub enum FetchError {
     },
     /// It took too long.
     #[error("{host} did not send the whole page within {} s", .after.as_secs_f32())]
-    Late {
+    TimedOut {
         /// The host.
         host: String,
         /// How long was waited.
@@ -35,7 +35,7 @@ pub enum FetchError {
     },
     /// There is no end to redirects.
     #[error("{host} redirects more than {most} times")]
-    Redirects {
+    TooManyRedirects {
         /// The host.
         host: String,
         /// How many are followed.
@@ -43,7 +43,7 @@ pub enum FetchError {
     },
     /// A redirect leads to where another began.
     #[error("{host} redirects in a circle, to {to}")]
-    Circle {
+    RedirectLoop {
         /// The host.
         host: String,
         /// Where to.
@@ -51,7 +51,7 @@ pub enum FetchError {
     },
     /// A redirect leads nowhere.
     #[error("{host} redirects (status {status}) without saying where to")]
-    Nowhere {
+    RedirectWithoutLocation {
         /// The host.
         host: String,
         /// The status.

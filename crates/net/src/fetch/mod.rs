@@ -10,12 +10,12 @@
 
 mod error;
 mod fetcher;
-mod names;
 mod page;
-mod target;
+mod page_url;
+mod resolver;
 
 pub use error::FetchError;
-pub use fetcher::{Fetched, Fetcher, Limits};
-pub use names::{Gate, Looking, Names};
-pub use page::{Body, Page};
-pub use target::Target;
+pub use fetcher::{FetchLimits, FetchOutcome, PageFetcher};
+pub use page::{PageBody, WebPage};
+pub use page_url::PageUrl;
+pub use resolver::{AddressGate, LookupFuture, NameResolver};

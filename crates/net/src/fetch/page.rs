@@ -7,38 +7,43 @@ use reqwest::Response;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
 use tokio::time::Instant;
 
-use super::{FetchError, Target};
+use super::{FetchError, PageUrl};
 use crate::{NetError, wait};
 
 /// A page whose head has arrived.
-pub struct Page {
-    target: Target,
+pub struct WebPage {
+    target: PageUrl,
     response: Response,
-    due: Due,
+    due: FetchDeadline,
     /// Most bytes of it that are read.
     most: usize,
 }
 
 /// When a page must be there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Due {
+pub(super) struct FetchDeadline {
     pub(super) at: Instant,
     pub(super) after: Duration,
 }
 
 /// What a page holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Body {
+pub struct PageBody {
     /// Its bytes, or the first of them.
     pub bytes: Vec<u8>,
     /// Whether these are all.
     pub is_whole: bool,
 }
 
-impl Page {
+impl WebPage {
     /// A page that is not compressed.
-    pub(super) fn new(target: Target, response: Response, due: Due, most: usize) -> Result<Page, FetchError> {
-        let page = Page { target, response, due, most };
+    pub(super) fn new(
+        target: PageUrl,
+        response: Response,
+        due: FetchDeadline,
+        most: usize,
+    ) -> Result<WebPage, FetchError> {
+        let page = WebPage { target, response, due, most };
         match page.header(&CONTENT_ENCODING) {
             Some(encoding) if !encoding.trim().is_empty() && !encoding.trim().eq_ignore_ascii_case("identity") => {
                 let encoding = encoding.chars().take(40).collect();
@@ -49,7 +54,7 @@ impl Page {
     }
 
     /// Where it was found, after redirects.
-    pub fn target(&self) -> &Target {
+    pub fn target(&self) -> &PageUrl {
         &self.target
     }
 
@@ -69,9 +74,9 @@ impl Page {
     }
 
     /// Reads it, as far as the limits go.
-    pub async fn read(self) -> Result<Body, FetchError> {
-        let Page { target, response, due, most } = self;
-        let late = FetchError::Late { host: target.host().to_owned(), after: due.after };
+    pub async fn read(self) -> Result<PageBody, FetchError> {
+        let WebPage { target, response, due, most } = self;
+        let late = FetchError::TimedOut { host: target.host().to_owned(), after: due.after };
         wait::until(due.at, read(response, target.host(), most)).await.unwrap_or(Err(late))
     }
 
@@ -80,19 +85,19 @@ impl Page {
     }
 }
 
-async fn read(mut response: Response, host: &str, most: usize) -> Result<Body, FetchError> {
+async fn read(mut response: Response, host: &str, most: usize) -> Result<PageBody, FetchError> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| NetError::from_body(host, &error))? {
         let room = most - bytes.len();
         bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {
-            return Ok(Body { bytes, is_whole: false });
+            return Ok(PageBody { bytes, is_whole: false });
         }
     }
-    Ok(Body { bytes, is_whole: true })
+    Ok(PageBody { bytes, is_whole: true })
 }
 
-impl fmt::Debug for Page {
+impl fmt::Debug for WebPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "page {} with status {}", self.target.as_str(), self.status())
     }

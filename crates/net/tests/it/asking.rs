@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bosun_net::{Client, Header, NetError, Patience, Problem, Route, Secret};
+use bosun_net::{ConnectProblem, HttpClient, HttpTimeouts, NetError, NetworkRoute, RequestHeader, Secret};
 
 use crate::server::{Act, Server, client, ok, post, send};
 
@@ -10,8 +10,8 @@ use crate::server::{Act, Server, client, ok, post, send};
 async fn a_request_arrives_whole_and_its_answer_too() {
     let server = Server::start(&[ok("hello")]).await;
     let mut request = post(server.url());
-    request.headers = vec![Header::plain("x-plain", "1"), Header::bearer(Secret::new("sk-1"))];
-    let answer = client(Patience::default()).post(request).await.unwrap();
+    request.headers = vec![RequestHeader::plain("x-plain", "1"), RequestHeader::bearer(Secret::new("sk-1"))];
+    let answer = client(HttpTimeouts::default()).post(request).await.unwrap();
     assert_eq!((answer.status(), answer.is_success(), answer.header("content-length")), (200, true, Some("5")));
     assert_eq!(answer.text(100).await.unwrap(), "hello");
     let sent = server.requests().remove(0);
@@ -22,7 +22,7 @@ async fn a_request_arrives_whole_and_its_answer_too() {
 #[tokio::test]
 async fn a_get_has_no_body() {
     let server = Server::start(&[ok("[]")]).await;
-    let answer = client(Patience::default()).get(&server.url(), &[]).await.unwrap();
+    let answer = client(HttpTimeouts::default()).get(&server.url(), &[]).await.unwrap();
     assert_eq!(answer.text(100).await.unwrap(), "[]");
     assert!(server.requests()[0].starts_with("GET /v1/x HTTP/1.1\r\n"));
 }
@@ -30,7 +30,7 @@ async fn a_get_has_no_body() {
 #[tokio::test]
 async fn a_body_is_read_as_far_as_the_limit() {
     let server = Server::start(&[send("HTTP/1.1 500 No\r\n\r\n"), send(&"x".repeat(1000)), Act::Hang]).await;
-    let answer = client(Patience::default()).post(post(server.url())).await.unwrap();
+    let answer = client(HttpTimeouts::default()).post(post(server.url())).await.unwrap();
     assert_eq!(answer.status(), 500);
     assert_eq!(answer.text(10).await.unwrap(), "xxxxxxxxxx");
 }
@@ -42,8 +42,8 @@ async fn a_redirect_is_not_followed_but_named() {
     let moved = format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
     let server = Server::start(&[send(&moved)]).await;
     let mut request = post(server.url());
-    request.headers = vec![Header::bearer(Secret::new("sk-1"))];
-    let error = client(Patience::default()).post(request).await.unwrap_err();
+    request.headers = vec![RequestHeader::bearer(Secret::new("sk-1"))];
+    let error = client(HttpTimeouts::default()).post(request).await.unwrap_err();
     assert_eq!(error, NetError::Moved { host: server.address.to_string(), location });
     assert!(other.requests().is_empty());
 }
@@ -51,8 +51,8 @@ async fn a_redirect_is_not_followed_but_named() {
 #[tokio::test]
 async fn where_nobody_listens_it_is_said() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let error = client(Patience::default()).post(post(format!("http://{free}/"))).await.unwrap_err();
-    assert_eq!(error, NetError::Connect { host: free.to_string(), problem: Problem::Refused });
+    let error = client(HttpTimeouts::default()).post(post(format!("http://{free}/"))).await.unwrap_err();
+    assert_eq!(error, NetError::Connect { host: free.to_string(), problem: ConnectProblem::Refused });
     assert_eq!(
         error.to_string(),
         format!("cannot connect to {free}: connection refused; is the server running, and is the address right?")
@@ -62,8 +62,8 @@ async fn where_nobody_listens_it_is_said() {
 #[tokio::test]
 async fn a_proxy_gets_what_is_for_others() {
     let proxy = Server::start(&[ok("from the proxy")]).await;
-    let route = Route { http_proxy: Some(format!("http://{}", proxy.address)), ..Route::default() };
-    let client = Client::new(route, Patience::default());
+    let route = NetworkRoute { http_proxy: Some(format!("http://{}", proxy.address)), ..NetworkRoute::default() };
+    let client = HttpClient::new(route, HttpTimeouts::default());
     let answer = client.post(post("http://models.invalid/v1/x")).await.unwrap();
     assert_eq!(answer.text(100).await.unwrap(), "from the proxy");
     assert!(proxy.requests()[0].starts_with("POST http://models.invalid/v1/x HTTP/1.1\r\n"));
@@ -72,12 +72,12 @@ async fn a_proxy_gets_what_is_for_others() {
 #[tokio::test]
 async fn loopback_is_never_asked_through_a_proxy() {
     let server = Server::start(&[ok("direct")]).await;
-    let route = Route {
+    let route = NetworkRoute {
         http_proxy: Some("http://127.0.0.1:1".into()),
         https_proxy: Some("http://127.0.0.1:1".into()),
-        ..Route::default()
+        ..NetworkRoute::default()
     };
-    let client = Client::new(route, Patience::default());
+    let client = HttpClient::new(route, HttpTimeouts::default());
     for host in ["127.0.0.1", "localhost"] {
         let url = format!("http://{host}:{}/", server.address.port());
         assert_eq!(client.post(post(url)).await.unwrap().text(100).await.unwrap(), "direct", "{host}");
@@ -87,13 +87,13 @@ async fn loopback_is_never_asked_through_a_proxy() {
 #[tokio::test]
 async fn every_name_of_loopback_and_every_form_of_an_exception_is_reached_directly() {
     let proxy = Server::start(&[ok("from the proxy")]).await;
-    let route = Route {
+    let route = NetworkRoute {
         http_proxy: Some(format!("http://{}", proxy.address)),
         no_proxy: Some(" .dotted.invalid, plain.invalid ,192.0.2.0/24,2001:db8::1".into()),
-        ..Route::default()
+        ..NetworkRoute::default()
     };
     let soon = Duration::from_millis(200);
-    let client = Client::new(route, Patience { connect: soon, first_byte: soon, idle: soon });
+    let client = HttpClient::new(route, HttpTimeouts { connect: soon, first_byte: soon, idle: soon });
     for host in ["[::1]", "127.9.9.9", "a.localhost", "x.dotted.invalid", "plain.invalid", "192.0.2.7", "[2001:db8::1]"]
     {
         let answer = client.post(post(format!("http://{host}:1/"))).await;
@@ -105,21 +105,22 @@ async fn every_name_of_loopback_and_every_form_of_an_exception_is_reached_direct
 #[tokio::test]
 async fn a_host_that_needs_no_proxy_is_asked_without_one() {
     let proxy = Server::start(&[ok("from the proxy")]).await;
-    let route = Route {
+    let route = NetworkRoute {
         http_proxy: Some(format!("http://{}", proxy.address)),
         no_proxy: Some("models.invalid".into()),
-        ..Route::default()
+        ..NetworkRoute::default()
     };
-    let error = Client::new(route, Patience::default()).post(post("http://api.models.invalid/")).await.unwrap_err();
-    assert_eq!(error, NetError::Connect { host: "api.models.invalid".into(), problem: Problem::Name });
+    let error =
+        HttpClient::new(route, HttpTimeouts::default()).post(post("http://api.models.invalid/")).await.unwrap_err();
+    assert_eq!(error, NetError::Connect { host: "api.models.invalid".into(), problem: ConnectProblem::UnknownHost });
     assert!(proxy.requests().is_empty());
 }
 
 #[tokio::test]
 async fn a_client_for_plain_addresses_needs_no_certificates() {
     let server = Server::start(&[ok("fine")]).await;
-    let route = Route { ca_file: Some("/nowhere/ca.pem".into()), ..Route::default() };
-    let client = Client::new(route, Patience::default());
+    let route = NetworkRoute { ca_file: Some("/nowhere/ca.pem".into()), ..NetworkRoute::default() };
+    let client = HttpClient::new(route, HttpTimeouts::default());
     assert_eq!(client.post(post(server.url())).await.unwrap().text(9).await.unwrap(), "fine");
     let error = client.post(post("https://localhost:1/")).await.unwrap_err();
     assert!(matches!(error, NetError::Certificates { .. }), "{error}");

@@ -1,15 +1,15 @@
 //! Streams of events, whole and in pieces.
 
-use bosun_net::sse::{Decoder, Event, MAX_BYTES, TooLarge};
+use bosun_net::sse::{EventTooLarge, MAX_BYTES, ServerSentEvent, SseDecoder};
 use proptest::prelude::*;
 
-fn event(name: &str, data: &str) -> Event {
-    Event { name: name.into(), data: data.into() }
+fn event(name: &str, data: &str) -> ServerSentEvent {
+    ServerSentEvent { name: name.into(), data: data.into() }
 }
 
-fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event> {
-    let mut decoder = Decoder::default();
-    let mut events: Vec<Event> = pieces.into_iter().flat_map(|piece| decoder.push(piece).unwrap()).collect();
+fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<ServerSentEvent> {
+    let mut decoder = SseDecoder::default();
+    let mut events: Vec<ServerSentEvent> = pieces.into_iter().flat_map(|piece| decoder.push(piece).unwrap()).collect();
     events.extend(decoder.finish().unwrap());
     events
 }
@@ -44,15 +44,15 @@ fn bytes_that_are_no_text_do_no_harm() {
 
 #[test]
 fn an_endless_line_and_an_endless_event_end() {
-    let mut decoder = Decoder::default();
+    let mut decoder = SseDecoder::default();
     let flood = vec![b'x'; 1 << 20];
     let pushed = std::iter::repeat_with(|| decoder.push(&flood)).take(MAX_BYTES / flood.len() + 1);
-    assert_eq!(pushed.last(), Some(Err(TooLarge)));
+    assert_eq!(pushed.last(), Some(Err(EventTooLarge)));
 
-    let mut decoder = Decoder::default();
+    let mut decoder = SseDecoder::default();
     let line = [b"data: ".as_slice(), &flood, b"\n"].concat();
     let pushed = std::iter::repeat_with(|| decoder.push(&line)).take(MAX_BYTES / flood.len() + 1);
-    assert_eq!(pushed.last(), Some(Err(TooLarge)));
+    assert_eq!(pushed.last(), Some(Err(EventTooLarge)));
 }
 
 proptest! {

@@ -5,8 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bosun_net::fetch::{Body, FetchError, Fetched, Fetcher, Gate, Limits, Looking, Names, Page, Target};
-use bosun_net::{NetError, Problem, Route};
+use bosun_net::fetch::{
+    AddressGate, FetchError, FetchLimits, FetchOutcome, LookupFuture, NameResolver, PageBody, PageFetcher, PageUrl,
+    WebPage,
+};
+use bosun_net::{ConnectProblem, NetError, NetworkRoute};
 
 use crate::server::{Act, Server, ok, send};
 
@@ -17,7 +20,7 @@ struct Listed {
     asked: Mutex<Vec<String>>,
 }
 
-impl Gate for Listed {
+impl AddressGate for Listed {
     fn may_connect(&self, host: &str, machine: SocketAddr) -> bool {
         let address = machine.ip();
         self.asked.lock().unwrap().push(format!("{host} at {address}"));
@@ -37,8 +40,8 @@ struct Told {
     asked: AtomicUsize,
 }
 
-impl Names for Told {
-    fn addresses(&self, _name: String) -> Looking {
+impl NameResolver for Told {
+    fn lookup(&self, _name: String) -> LookupFuture {
         let next = self.asked.fetch_add(1, Ordering::SeqCst).min(self.answers.len() - 1);
         let answer = self.answers[next].clone();
         Box::pin(async move { Ok(answer) })
@@ -50,19 +53,19 @@ fn names(answers: &[&[&str]]) -> Arc<Told> {
     Arc::new(Told { answers: answers.iter().map(answer).collect(), asked: AtomicUsize::new(0) })
 }
 
-fn small() -> Limits {
-    Limits { connect: Duration::from_secs(5), whole: Duration::from_secs(10), redirects: 2, body: 1000 }
+fn small() -> FetchLimits {
+    FetchLimits { connect: Duration::from_secs(5), whole: Duration::from_secs(10), redirects: 2, body: 1000 }
 }
 
-async fn get(url: &str, limits: Limits) -> Result<Fetched, FetchError> {
-    let gate: Arc<dyn Gate> = open(&["127.0.0.1"]);
-    Fetcher::new(Route::default(), limits).get(Target::parse(url).unwrap(), &gate).await
+async fn get(url: &str, limits: FetchLimits) -> Result<FetchOutcome, FetchError> {
+    let gate: Arc<dyn AddressGate> = open(&["127.0.0.1"]);
+    PageFetcher::new(NetworkRoute::default(), limits).get(PageUrl::parse(url).unwrap(), &gate).await
 }
 
-async fn page(url: &str) -> Page {
+async fn page(url: &str) -> WebPage {
     match get(url, small()).await.unwrap() {
-        Fetched::Page(page) => page,
-        Fetched::Elsewhere(to) => panic!("led to {to:?}"),
+        FetchOutcome::Page(page) => page,
+        FetchOutcome::OtherServer(to) => panic!("led to {to:?}"),
     }
 }
 
@@ -77,7 +80,7 @@ async fn a_page_is_got_with_nothing_but_its_address() {
     let page = page(&format!("{}#part", server.url())).await;
     assert_eq!((page.status(), page.is_success(), page.target().as_str()), (200, true, &*server.url()));
     assert_eq!(page.content_type().as_deref(), Some("text/html; charset=utf-8"));
-    assert_eq!(page.read().await.unwrap(), Body { bytes: b"hello".to_vec(), is_whole: true });
+    assert_eq!(page.read().await.unwrap(), PageBody { bytes: b"hello".to_vec(), is_whole: true });
     let sent = server.requests().remove(0);
     let names: Vec<&str> = sent.lines().skip(1).filter_map(|line| Some(line.split_once(':')?.0)).collect();
     assert_eq!(names, ["accept", "accept-encoding", "user-agent", "host"], "{sent}");
@@ -98,12 +101,12 @@ async fn a_page_is_read_as_far_as_the_limit() {
 
 #[tokio::test]
 async fn a_server_that_keeps_silent_is_not_waited_for() {
-    let soon = Limits { whole: Duration::from_millis(500), ..small() };
-    let late = FetchError::Late { host: "127.0.0.1".into(), after: soon.whole };
+    let soon = FetchLimits { whole: Duration::from_millis(500), ..small() };
+    let late = FetchError::TimedOut { host: "127.0.0.1".into(), after: soon.whole };
     let mute = Server::start(&[Act::Hang]).await;
     assert_eq!(get(&mute.url(), soon).await.unwrap_err(), late);
     let stuck = Server::start(&[send("HTTP/1.1 200 OK\r\n\r\nbegin"), Act::Hang]).await;
-    let Fetched::Page(page) = get(&stuck.url(), soon).await.unwrap() else { panic!("it is a page") };
+    let FetchOutcome::Page(page) = get(&stuck.url(), soon).await.unwrap() else { panic!("it is a page") };
     assert_eq!(page.read().await.unwrap_err(), late);
 }
 
@@ -111,7 +114,7 @@ async fn a_server_that_keeps_silent_is_not_waited_for() {
 async fn a_page_that_breaks_off_or_comes_compressed_is_an_error() {
     let cut = Server::start(&[send("HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nshort")]).await;
     let error = page(&cut.url()).await.read().await.unwrap_err();
-    assert!(matches!(error, FetchError::Net(NetError::Cut { .. })), "{error}");
+    assert!(matches!(error, FetchError::Net(NetError::ConnectionLost { .. })), "{error}");
     let gzip = Server::start(&[send("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\nx")]).await;
     let error = get(&gzip.url(), small()).await.unwrap_err();
     assert_eq!(error, FetchError::Compressed { host: "127.0.0.1".into(), encoding: "gzip".into() });
@@ -132,8 +135,8 @@ async fn a_redirect_to_another_server_is_named_and_not_followed() {
     for location in ["http://169.254.169.254/latest/", "http://[::1]/", "https://elsewhere.example/", &other_port] {
         let server = Server::start(&[moved(302, location)]).await;
         match get(&server.url(), small()).await.unwrap() {
-            Fetched::Elsewhere(to) => assert_eq!(to.as_str(), location),
-            Fetched::Page(page) => panic!("{location} was followed to {page:?}"),
+            FetchOutcome::OtherServer(to) => assert_eq!(to.as_str(), location),
+            FetchOutcome::Page(page) => panic!("{location} was followed to {page:?}"),
         }
     }
     assert!(other.requests().is_empty());
@@ -144,7 +147,7 @@ async fn a_redirect_within_the_server_is_followed_until_it_goes_in_a_circle() {
     let server = Server::start(&[moved(308, "other?q=1")]).await;
     let error = get(&server.url(), small()).await.unwrap_err();
     let to = format!("http://{}/v1/other?q=1", server.address);
-    assert_eq!(error, FetchError::Circle { host: "127.0.0.1".into(), to });
+    assert_eq!(error, FetchError::RedirectLoop { host: "127.0.0.1".into(), to });
     let paths: Vec<String> = server.requests().iter().map(|sent| sent.lines().next().unwrap().to_owned()).collect();
     assert_eq!(paths, ["GET /v1/x HTTP/1.1", "GET /v1/other?q=1 HTTP/1.1"]);
 }
@@ -153,7 +156,7 @@ async fn a_redirect_within_the_server_is_followed_until_it_goes_in_a_circle() {
 async fn redirects_come_to_an_end() {
     let server = Server::start(&[moved(307, "./x/x")]).await;
     let error = get(&server.url(), small()).await.unwrap_err();
-    assert_eq!(error, FetchError::Redirects { host: "127.0.0.1".into(), most: 2 });
+    assert_eq!(error, FetchError::TooManyRedirects { host: "127.0.0.1".into(), most: 2 });
     assert_eq!(server.requests().len(), 3);
 }
 
@@ -177,10 +180,10 @@ async fn however_an_address_is_written_the_gate_is_asked_about_what_it_is() {
     let port = server.address.port();
     for host in ["0x7f.1", "2130706433", "127.1", "[::ffff:127.0.0.1]", "localhost", "localhost.", "a.localhost", "0"] {
         let gate = open(&[]);
-        let target = Target::parse(&format!("http://{host}:{port}/")).unwrap();
-        let dyn_gate: Arc<dyn Gate> = gate.clone();
-        let error = Fetcher::new(Route::default(), small()).get(target, &dyn_gate).await.unwrap_err();
-        assert!(matches!(error, FetchError::Closed { .. }), "{host}: {error}");
+        let target = PageUrl::parse(&format!("http://{host}:{port}/")).unwrap();
+        let dyn_gate: Arc<dyn AddressGate> = gate.clone();
+        let error = PageFetcher::new(NetworkRoute::default(), small()).get(target, &dyn_gate).await.unwrap_err();
+        assert!(matches!(error, FetchError::AddressForbidden { .. }), "{host}: {error}");
         assert_eq!(gate.asked.lock().unwrap().len(), 1, "{host}");
     }
     assert!(server.requests().is_empty());
@@ -191,10 +194,13 @@ async fn a_name_is_looked_up_once_and_one_closed_address_closes_it() {
     let server = Server::start(&[ok("secret")]).await;
     let url = format!("http://rebound.example:{}/", server.address.port());
     let told = names(&[&["192.0.2.1", "127.0.0.1"]]);
-    let gate: Arc<dyn Gate> = open(&["192.0.2.1"]);
-    let fetcher = Fetcher::with_names(Route::default(), small(), told.clone());
-    let error = fetcher.get(Target::parse(&url).unwrap(), &gate).await.unwrap_err();
-    assert_eq!(error, FetchError::Closed { host: "rebound.example".into(), address: "127.0.0.1".parse().unwrap() });
+    let gate: Arc<dyn AddressGate> = open(&["192.0.2.1"]);
+    let fetcher = PageFetcher::with_resolver(NetworkRoute::default(), small(), told.clone());
+    let error = fetcher.get(PageUrl::parse(&url).unwrap(), &gate).await.unwrap_err();
+    assert_eq!(
+        error,
+        FetchError::AddressForbidden { host: "rebound.example".into(), address: "127.0.0.1".parse().unwrap() }
+    );
     assert_eq!(told.asked.load(Ordering::SeqCst), 1);
     assert!(server.requests().is_empty());
 }
@@ -205,12 +211,12 @@ async fn a_second_answer_to_a_name_changes_nothing() {
     let server = Server::start(&[ok("secret")]).await;
     let url = format!("http://rebound.example:{}/", server.address.port());
     let told = names(&[&["127.0.0.2"], &["127.0.0.1"]]);
-    let gate: Arc<dyn Gate> = open(&["127.0.0.2"]);
-    let fetcher = Fetcher::with_names(Route::default(), small(), told.clone());
-    let error = fetcher.get(Target::parse(&url).unwrap(), &gate).await.unwrap_err();
-    assert!(matches!(error, FetchError::Net(NetError::Connect { problem: Problem::Refused, .. })), "{error}");
-    let again = fetcher.get(Target::parse(&url).unwrap(), &gate).await.unwrap_err();
-    assert!(matches!(again, FetchError::Closed { .. }), "{again}");
+    let gate: Arc<dyn AddressGate> = open(&["127.0.0.2"]);
+    let fetcher = PageFetcher::with_resolver(NetworkRoute::default(), small(), told.clone());
+    let error = fetcher.get(PageUrl::parse(&url).unwrap(), &gate).await.unwrap_err();
+    assert!(matches!(error, FetchError::Net(NetError::Connect { problem: ConnectProblem::Refused, .. })), "{error}");
+    let again = fetcher.get(PageUrl::parse(&url).unwrap(), &gate).await.unwrap_err();
+    assert!(matches!(again, FetchError::AddressForbidden { .. }), "{again}");
     assert!(server.requests().is_empty());
 }
 
@@ -219,40 +225,44 @@ async fn a_redirect_to_the_same_name_is_looked_up_and_checked_again() {
     let server = Server::start(&[moved(302, "/next")]).await;
     let url = format!("http://rebound.example:{}/", server.address.port());
     let told = names(&[&["127.0.0.1"], &["127.0.0.3"]]);
-    let gate: Arc<dyn Gate> = open(&["127.0.0.1"]);
-    let fetcher = Fetcher::with_names(Route::default(), small(), told);
-    let error = fetcher.get(Target::parse(&url).unwrap(), &gate).await.unwrap_err();
-    assert_eq!(error, FetchError::Closed { host: "rebound.example".into(), address: "127.0.0.3".parse().unwrap() });
+    let gate: Arc<dyn AddressGate> = open(&["127.0.0.1"]);
+    let fetcher = PageFetcher::with_resolver(NetworkRoute::default(), small(), told);
+    let error = fetcher.get(PageUrl::parse(&url).unwrap(), &gate).await.unwrap_err();
+    assert_eq!(
+        error,
+        FetchError::AddressForbidden { host: "rebound.example".into(), address: "127.0.0.3".parse().unwrap() }
+    );
     assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn a_name_without_an_address_is_not_known() {
-    let gate: Arc<dyn Gate> = open(&[]);
-    let fetcher = Fetcher::with_names(Route::default(), small(), names(&[&[]]));
-    let error = fetcher.get(Target::parse("http://nobody.example/").unwrap(), &gate).await.unwrap_err();
+    let gate: Arc<dyn AddressGate> = open(&[]);
+    let fetcher = PageFetcher::with_resolver(NetworkRoute::default(), small(), names(&[&[]]));
+    let error = fetcher.get(PageUrl::parse("http://nobody.example/").unwrap(), &gate).await.unwrap_err();
     assert!(matches!(error, FetchError::Net(NetError::Connect { .. })), "{error}");
 }
 
 #[tokio::test]
 async fn a_proxy_is_asked_for_names_but_not_for_what_is_closed() {
     let proxy = Server::start(&[ok("from the proxy")]).await;
-    let route = Route {
+    let route = NetworkRoute {
         http_proxy: Some(format!("http://proxy.example:{}", proxy.address.port())),
         no_proxy: Some("direct.example".into()),
-        ..Route::default()
+        ..NetworkRoute::default()
     };
-    let gate: Arc<dyn Gate> = open(&["203.0.113.7"]);
-    let fetcher = Fetcher::with_names(route, small(), names(&[&["203.0.113.7"], &["127.0.0.1"]]));
-    let Fetched::Page(page) = fetcher.get(Target::parse("http://docs.example/").unwrap(), &gate).await.unwrap() else {
+    let gate: Arc<dyn AddressGate> = open(&["203.0.113.7"]);
+    let fetcher = PageFetcher::with_resolver(route, small(), names(&[&["203.0.113.7"], &["127.0.0.1"]]));
+    let FetchOutcome::Page(page) = fetcher.get(PageUrl::parse("http://docs.example/").unwrap(), &gate).await.unwrap()
+    else {
         panic!("it is a page")
     };
     assert_eq!(page.read().await.unwrap().bytes, b"from the proxy");
     // A name that means this machine is not given to a proxy, which would look it up unseen.
     let named = ["http://direct.example/", "http://proxy.example/", "http://127.0.0.1.nip.example/"];
     for closed in ["http://10.0.0.1/", "http://localhost/"].into_iter().chain(named) {
-        let error = fetcher.get(Target::parse(closed).unwrap(), &gate).await.unwrap_err();
-        assert!(matches!(error, FetchError::Closed { .. }), "{closed}: {error}");
+        let error = fetcher.get(PageUrl::parse(closed).unwrap(), &gate).await.unwrap_err();
+        assert!(matches!(error, FetchError::AddressForbidden { .. }), "{closed}: {error}");
     }
     assert_eq!(proxy.requests().len(), 1);
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use bosun_net::{Client, Header, NetError, Patience, Problem, Route, Secret};
+use bosun_net::{ConnectProblem, HttpClient, HttpTimeouts, NetError, NetworkRoute, RequestHeader, Secret};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tempfile::NamedTempFile;
 use tokio_rustls::TlsAcceptor;
@@ -42,9 +42,9 @@ async fn secure() -> Secure {
 #[tokio::test]
 async fn a_server_of_an_authority_that_is_named_is_trusted() {
     let Secure { server, authority } = secure().await;
-    let route = Route { ca_file: Some(authority.path().into()), ..Route::default() };
+    let route = NetworkRoute { ca_file: Some(authority.path().into()), ..NetworkRoute::default() };
     let url = format!("https://localhost:{}/", server.address.port());
-    let answer = Client::new(route, Patience::default()).post(post(url)).await.unwrap();
+    let answer = HttpClient::new(route, HttpTimeouts::default()).post(post(url)).await.unwrap();
     assert_eq!(answer.text(9).await.unwrap(), "safe");
 }
 
@@ -52,10 +52,10 @@ async fn a_server_of_an_authority_that_is_named_is_trusted() {
 async fn a_server_of_another_authority_or_name_is_not() {
     let (Secure { server, authority }, stranger) = (secure().await, secure().await);
     for (file, host) in [(stranger.authority.path(), "localhost"), (authority.path(), "127.0.0.1")] {
-        let route = Route { ca_file: Some(file.into()), ..Route::default() };
+        let route = NetworkRoute { ca_file: Some(file.into()), ..NetworkRoute::default() };
         let url = format!("https://{host}:{}/", server.address.port());
-        let error = Client::new(route, Patience::default()).post(post(url)).await.unwrap_err();
-        let is_untrusted = matches!(&error, NetError::Connect { problem: Problem::Untrusted(_), .. });
+        let error = HttpClient::new(route, HttpTimeouts::default()).post(post(url)).await.unwrap_err();
+        let is_untrusted = matches!(&error, NetError::Connect { problem: ConnectProblem::Untrusted(_), .. });
         assert!(is_untrusted && error.to_string().contains("SSL_CERT_FILE"), "{error}");
     }
     assert!(server.requests().is_empty());
@@ -65,15 +65,15 @@ async fn a_server_of_another_authority_or_name_is_not() {
 async fn a_proxy_is_asked_for_a_tunnel_and_sees_no_key() {
     let Secure { authority, .. } = secure().await;
     let proxy = Server::start(&[send("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")]).await;
-    let route = Route {
+    let route = NetworkRoute {
         https_proxy: Some(format!("http://me:pw@{}", proxy.address)),
         ca_file: Some(authority.path().into()),
-        ..Route::default()
+        ..NetworkRoute::default()
     };
     let mut request = post("https://models.invalid/v1/x");
-    request.headers = vec![Header::bearer(Secret::new("sk-1"))];
-    let error = Client::new(route, Patience::default()).post(request).await.unwrap_err();
-    assert!(matches!(&error, NetError::Connect { problem: Problem::Other(_), .. }), "{error}");
+    request.headers = vec![RequestHeader::bearer(Secret::new("sk-1"))];
+    let error = HttpClient::new(route, HttpTimeouts::default()).post(request).await.unwrap_err();
+    assert!(matches!(&error, NetError::Connect { problem: ConnectProblem::Other(_), .. }), "{error}");
     assert!(!error.to_string().contains("pw"), "{error}");
     let asked = proxy.requests().remove(0);
     assert!(asked.starts_with("CONNECT models.invalid:443 HTTP/1.1\r\n") && !asked.contains("sk-1"), "{asked}");

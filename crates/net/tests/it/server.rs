@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use bosun_net::{Client, Patience, Post, Route};
+use bosun_net::{HttpClient, HttpTimeouts, NetworkRoute, PostRequest};
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -109,11 +109,11 @@ pub(crate) fn ok(body: &str) -> Act {
 }
 
 /// A client without proxies.
-pub(crate) fn client(patience: Patience) -> Client {
-    Client::new(Route::default(), patience)
+pub(crate) fn client(patience: HttpTimeouts) -> HttpClient {
+    HttpClient::new(NetworkRoute::default(), patience)
 }
 
 /// A request with a small body.
-pub(crate) fn post(url: impl Into<String>) -> Post {
-    Post { url: url.into(), headers: Vec::new(), body: Bytes::from_static(b"{}") }
+pub(crate) fn post(url: impl Into<String>) -> PostRequest {
+    PostRequest { url: url.into(), headers: Vec::new(), body: Bytes::from_static(b"{}") }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bosun_net::{NetError, Patience};
+use bosun_net::{HttpTimeouts, NetError};
 
 use crate::server::{Act, Server, client, post, send};
 
@@ -10,10 +10,13 @@ const SOON: Duration = Duration::from_millis(60);
 const HEAD: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
 /// Patience for everything.
-const LONG: Patience =
-    Patience { connect: Duration::from_secs(30), first_byte: Duration::from_secs(30), idle: Duration::from_secs(30) };
+const LONG: HttpTimeouts = HttpTimeouts {
+    connect: Duration::from_secs(30),
+    first_byte: Duration::from_secs(30),
+    idle: Duration::from_secs(30),
+};
 
-async fn read(acts: &[Act], patience: Patience) -> (String, Option<NetError>) {
+async fn read(acts: &[Act], patience: HttpTimeouts) -> (String, Option<NetError>) {
     let server = Server::start(acts).await;
     let begun = Instant::now();
     let mut answer = match client(patience).post(post(server.url())).await {
@@ -48,14 +51,14 @@ fn first_byte() -> NetError {
 
 #[tokio::test]
 async fn a_server_that_never_answers() {
-    let patience = Patience { first_byte: SOON, ..LONG };
+    let patience = HttpTimeouts { first_byte: SOON, ..LONG };
     assert_eq!(read(&[Act::Hang], patience).await, (String::new(), Some(first_byte())));
     assert_eq!(first_byte().to_string(), "server sent nothing within 0.06 s");
 }
 
 #[tokio::test]
 async fn a_server_that_sends_only_a_head() {
-    let patience = Patience { first_byte: SOON, ..LONG };
+    let patience = HttpTimeouts { first_byte: SOON, ..LONG };
     assert_eq!(read(&[send(HEAD), Act::Hang], patience).await, (String::new(), Some(first_byte())));
 }
 
@@ -63,32 +66,32 @@ async fn a_server_that_sends_only_a_head() {
 async fn a_server_that_falls_silent_keeps_what_it_sent() {
     let silent = NetError::Idle { host: "server".into(), after: SOON };
     let acts = [send(HEAD), send("3\r\nabc\r\n"), Act::Hang];
-    assert_eq!(read(&acts, Patience { idle: SOON, ..LONG }).await, ("abc".into(), Some(silent)));
+    assert_eq!(read(&acts, HttpTimeouts { idle: SOON, ..LONG }).await, ("abc".into(), Some(silent)));
 }
 
 #[tokio::test]
 async fn a_server_that_closes_in_the_middle_keeps_what_it_sent() {
     let (body, error) = read(&[send(HEAD), send("3\r\nabc\r\n")], LONG).await;
     assert_eq!(body, "abc");
-    assert!(matches!(error, Some(NetError::Cut { .. })), "{error:?}");
+    assert!(matches!(error, Some(NetError::ConnectionLost { .. })), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_server_that_closes_before_it_answers() {
     let (_, error) = read(&[], LONG).await;
-    assert!(matches!(error, Some(NetError::Cut { .. })), "{error:?}");
+    assert!(matches!(error, Some(NetError::ConnectionLost { .. })), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_server_that_speaks_something_else() {
     let (_, error) = read(&[send("SSH-2.0-OpenSSH_9.2\r\n")], LONG).await;
-    assert!(matches!(error, Some(NetError::Cut { .. })), "{error:?}");
+    assert!(matches!(error, Some(NetError::ConnectionLost { .. })), "{error:?}");
 }
 
 #[tokio::test]
 async fn what_arrived_while_the_process_stood_still_is_not_lost() {
     let server = Server::start(&[send(HEAD), send("3\r\nabc\r\n"), send("0\r\n\r\n")]).await;
-    let patience = Patience { first_byte: SOON, idle: SOON, ..LONG };
+    let patience = HttpTimeouts { first_byte: SOON, idle: SOON, ..LONG };
     let mut answer = client(patience).post(post(server.url())).await.unwrap();
     // Longer than any deadline, and neither side can run: as if the machine had stood still.
     std::thread::sleep(SOON * 4);

@@ -2,32 +2,32 @@
 
 use protocol::RuleEffect;
 
-use super::Otherwise;
-use crate::address::Address;
-use crate::request::Part;
-use crate::{Ground, Policy, Verdict};
+use super::DefaultDecision;
+use crate::address::WebAddress;
+use crate::request::RequestPart;
+use crate::{Policy, Verdict, VerdictBasis};
 
 impl Policy {
     pub(super) fn fetch(&self, tool: &str, text: &str) -> Verdict {
-        let address = match Address::parse(text) {
+        let address = match WebAddress::parse(text) {
             Ok(address) => address,
             Err(why) => {
-                let part = protocol::clip_middle(text, super::SHOWN);
+                let part = protocol::clip_middle(text, super::MAX_SHOWN_BYTES);
                 return Verdict {
                     effect: RuleEffect::Deny,
-                    ground: Ground::Unclear(why),
+                    basis: VerdictBasis::Unclear(why),
                     part,
                     rule: None,
                     others: Vec::new(),
                 };
             }
         };
-        let part = Part::Page(&address);
+        let part = RequestPart::Fetch(&address);
         let otherwise = if address.is_public() {
             self.by_mode(&part)
         } else {
-            Otherwise { effect: RuleEffect::Deny, ground: Ground::Private }
+            DefaultDecision { effect: RuleEffect::Deny, basis: VerdictBasis::Private }
         };
-        self.decide(tool, &part, address.shown(), otherwise)
+        self.decide(tool, &part, address.display(), otherwise)
     }
 }

@@ -5,30 +5,30 @@ use std::sync::LazyLock;
 
 use protocol::{PermissionMode, RuleEffect};
 
-use super::{Otherwise, controlled};
-use crate::pattern::File;
-use crate::request::Part;
-use crate::{Ground, Policy, Rule, Source, Verdict};
+use super::{DefaultDecision, deny_control};
+use crate::pattern::FoldedPath;
+use crate::request::RequestPart;
+use crate::{Policy, Rule, RuleSource, Verdict, VerdictBasis};
 
 /// What a file is used for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Use {
+pub(super) enum FileUse {
     Read,
     Edit,
 }
 
-impl Use {
-    fn part<'a>(self, file: &'a File<'a>) -> Part<'a> {
+impl FileUse {
+    fn part<'a>(self, file: &'a FoldedPath<'a>) -> RequestPart<'a> {
         match self {
-            Use::Read => Part::Read(file),
-            Use::Edit => Part::Edit(file),
+            FileUse::Read => RequestPart::Read(file),
+            FileUse::Edit => RequestPart::Edit(file),
         }
     }
 }
 
 /// What is asked about in every mode but allow-all's: what git reads from its own folder, and where the hooks of projects
 /// usually lie, it also runs, and the user's own skills are told to agents in every project.
-const ASKED: [&str; 6] = [
+const ASK_RULES: [&str; 6] = [
     "edit(.git)",
     "edit(.husky)",
     "edit(.githooks)",
@@ -40,7 +40,7 @@ const ASKED: [&str; 6] = [
 /// Rules that always hold.
 pub(super) fn built_in() -> &'static [Rule] {
     static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-        let rules = ASKED.iter().map(|text| Rule::parse(RuleEffect::Ask, text, Source::BuiltIn));
+        let rules = ASK_RULES.iter().map(|text| Rule::parse(RuleEffect::Ask, text, RuleSource::BuiltIn));
         rules.flatten().collect()
     });
     &RULES
@@ -48,19 +48,19 @@ pub(super) fn built_in() -> &'static [Rule] {
 
 impl Policy {
     /// A file that a tool opens, which keeps it inside the workspace.
-    pub(super) fn file(&self, tool: &str, path: &Path, how: Use) -> Verdict {
-        let file = File::new(path);
+    pub(super) fn file(&self, tool: &str, path: &Path, how: FileUse) -> Verdict {
+        let file = FoldedPath::new(path);
         self.opened_file(tool, path, how.part(&file), self.by_mode(&how.part(&file)))
     }
 
     /// A file that the shell itself opens, which nobody keeps inside the workspace.
-    pub(super) fn redirect(&self, tool: &str, path: &Path, how: Use, cwd: &Path) -> Verdict {
-        let file = File::new(path);
+    pub(super) fn redirect(&self, tool: &str, path: &Path, how: FileUse, cwd: &Path) -> Verdict {
+        let file = FoldedPath::new(path);
         let usual = self.by_mode(&how.part(&file));
         let outside = self.mode != PermissionMode::AllowAll && !self.is_inside(path, cwd);
         let otherwise = match usual.effect {
             RuleEffect::Allow | RuleEffect::Ask if outside => {
-                Otherwise { effect: RuleEffect::Ask, ground: Ground::Outside }
+                DefaultDecision { effect: RuleEffect::Ask, basis: VerdictBasis::Outside }
             }
             RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny => usual,
         };
@@ -68,16 +68,16 @@ impl Policy {
     }
 
     /// A file that only the shell knows.
-    pub(super) fn unknown_file(&self, tool: &str, written: &str, how: Use) -> Verdict {
+    pub(super) fn unknown_file(&self, tool: &str, written: &str, how: FileUse) -> Verdict {
         let part = match how {
-            Use::Read => Part::ReadUnknown,
-            Use::Edit => Part::EditUnknown,
+            FileUse::Read => RequestPart::ReadUnknown,
+            FileUse::Edit => RequestPart::EditUnknown,
         };
         let otherwise = match self.by_mode(&part) {
             usual if self.mode == PermissionMode::AllowAll || usual.effect == RuleEffect::Deny => usual,
-            _usual => Otherwise {
+            _usual => DefaultDecision {
                 effect: RuleEffect::Ask,
-                ground: Ground::Unclear("which file it is only shows when it runs".into()),
+                basis: VerdictBasis::Unclear("which file it is only shows when it runs".into()),
             },
         };
         self.decide(tool, &part, written.to_owned(), otherwise)
@@ -92,9 +92,9 @@ impl Policy {
         }
     }
 
-    fn opened_file(&self, tool: &str, path: &Path, part: Part<'_>, otherwise: Otherwise) -> Verdict {
+    fn opened_file(&self, tool: &str, path: &Path, part: RequestPart<'_>, otherwise: DefaultDecision) -> Verdict {
         let named = self.shown(path);
-        if self.is_control(path) { controlled(named) } else { self.decide(tool, &part, named, otherwise) }
+        if self.is_control(path) { deny_control(named) } else { self.decide(tool, &part, named, otherwise) }
     }
 }
 
@@ -102,6 +102,6 @@ impl Policy {
 mod tests {
     #[test]
     fn every_rule_of_our_own_is_well_formed() {
-        assert_eq!(super::built_in().len(), super::ASKED.len());
+        assert_eq!(super::built_in().len(), super::ASK_RULES.len());
     }
 }

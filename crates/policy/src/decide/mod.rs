@@ -4,150 +4,157 @@ mod fetch;
 mod file;
 mod shell;
 
-use file::Use;
+use file::FileUse;
 use protocol::{PermissionMode, RuleEffect};
 
-use crate::pattern::Match;
-use crate::request::Part;
+use crate::pattern::RuleMatch;
+use crate::request::RequestPart;
 use crate::rule::Rule;
-use crate::{Act, Ground, Policy, Source, Verdict, suggest};
+use crate::{Policy, RequestedAct, RuleSource, Verdict, VerdictBasis, suggest};
 
 /// How many bytes of a part people are shown.
-const SHOWN: usize = 300;
+const MAX_SHOWN_BYTES: usize = 300;
 
 /// What becomes of a part that no rule speaks of.
 #[derive(Debug)]
-struct Otherwise {
+struct DefaultDecision {
     effect: RuleEffect,
-    ground: Ground,
+    basis: VerdictBasis,
 }
 
 impl Policy {
     /// The verdicts on everything that an act would do.
-    pub(crate) fn judge(&self, tool: &str, act: &Act) -> Vec<Verdict> {
+    pub(crate) fn judge(&self, tool: &str, act: &RequestedAct) -> Vec<Verdict> {
         match act {
-            Act::Read(path) => vec![self.file(tool, path, Use::Read)],
-            Act::Edit(path) => vec![self.file(tool, path, Use::Edit)],
-            Act::Shell { command, cwd, seen } => self.shell(tool, command, cwd, *seen),
-            Act::Fetch(address) => vec![self.fetch(tool, address)],
-            Act::Agent(name) => vec![self.decide(tool, &Part::Agent(name), name.clone(), self.session())],
-            Act::Session => vec![self.decide(tool, &Part::Other, tool.to_owned(), self.session())],
-            Act::Other => vec![self.decide(tool, &Part::Other, tool.to_owned(), self.by_mode(&Part::Other))],
+            RequestedAct::Read(path) => vec![self.file(tool, path, FileUse::Read)],
+            RequestedAct::Edit(path) => vec![self.file(tool, path, FileUse::Edit)],
+            RequestedAct::Shell { command, cwd, facts: seen } => self.shell(tool, command, cwd, *seen),
+            RequestedAct::Fetch(address) => vec![self.fetch(tool, address)],
+            RequestedAct::Agent(name) => {
+                vec![self.decide(tool, &RequestPart::Agent(name), name.clone(), self.session())]
+            }
+            RequestedAct::Session => vec![self.decide(tool, &RequestPart::Other, tool.to_owned(), self.session())],
+            RequestedAct::Other => {
+                vec![self.decide(tool, &RequestPart::Other, tool.to_owned(), self.by_mode(&RequestPart::Other))]
+            }
         }
     }
 
-    fn decide(&self, tool: &str, part: &Part<'_>, named: String, otherwise: Otherwise) -> Verdict {
-        let found = Found::new(self, tool, part);
+    fn decide(&self, tool: &str, part: &RequestPart<'_>, named: String, otherwise: DefaultDecision) -> Verdict {
+        let found = MatchingRules::new(self, tool, part);
         // Whoever plans wants nothing changed, whatever rules allow at other times.
-        let firm = self.mode == PermissionMode::Plan && part.changes();
+        let firm = self.mode == PermissionMode::Plan && part.may_change();
         let (effect, ground) = if firm { found.overrule(otherwise, self.mode) } else { found.weigh(otherwise) };
         let helps = match &ground {
-            Ground::Mode(_) | Ground::Outside | Ground::Unclear(_) | Ground::Private => {
-                effect != RuleEffect::Allow && !firm && found.first(RuleEffect::Ask, Match::Certain).is_none()
+            VerdictBasis::Mode(_) | VerdictBasis::Outside | VerdictBasis::Unclear(_) | VerdictBasis::Private => {
+                effect != RuleEffect::Allow && !firm && found.first(RuleEffect::Ask, RuleMatch::Certain).is_none()
             }
-            Ground::Rule(_)
-            | Ground::Possible(_)
-            | Ground::Overruled(..)
-            | Ground::ReadOnly
-            | Ground::Controls
-            | Ground::Role
-            | Ground::Hook(_) => false,
+            VerdictBasis::Rule(_)
+            | VerdictBasis::Possible(_)
+            | VerdictBasis::Overruled(..)
+            | VerdictBasis::ReadOnly
+            | VerdictBasis::Controls
+            | VerdictBasis::AgentRole
+            | VerdictBasis::Hook(_) => false,
         };
-        let rule = if helps { suggest::rule(self, tool, part) } else { None };
-        Verdict { effect, ground, part: named, rule, others: Vec::new() }
+        let rule = if helps { suggest::suggest_rule(self, tool, part) } else { None };
+        Verdict { effect, basis: ground, part: named, rule, others: Vec::new() }
     }
 
-    fn by_mode(&self, part: &Part<'_>) -> Otherwise {
+    fn by_mode(&self, part: &RequestPart<'_>) -> DefaultDecision {
         let effect = match (self.mode, part) {
-            (PermissionMode::AllowAll, _) | (_, Part::Look(..) | Part::Read(_) | Part::ReadUnknown) => {
+            (PermissionMode::AllowAll, _)
+            | (_, RequestPart::ReadOnlyCommand(..) | RequestPart::Read(_) | RequestPart::ReadUnknown) => {
                 RuleEffect::Allow
             }
-            (PermissionMode::AcceptEdits, Part::Edit(_)) => RuleEffect::Allow,
-            (PermissionMode::Plan, Part::Other) => RuleEffect::Deny,
-            (PermissionMode::Plan, part) if part.changes() => RuleEffect::Deny,
+            (PermissionMode::AcceptEdits, RequestPart::Edit(_)) => RuleEffect::Allow,
+            (PermissionMode::Plan, RequestPart::Other) => RuleEffect::Deny,
+            (PermissionMode::Plan, part) if part.may_change() => RuleEffect::Deny,
             (
                 PermissionMode::Default | PermissionMode::AcceptEdits | PermissionMode::Plan,
-                Part::Edit(_)
-                | Part::EditUnknown
-                | Part::Command(..)
-                | Part::Unread
-                | Part::Page(_)
-                | Part::Agent(_)
-                | Part::Other,
+                RequestPart::Edit(_)
+                | RequestPart::EditUnknown
+                | RequestPart::Command(..)
+                | RequestPart::Unparsed
+                | RequestPart::Fetch(_)
+                | RequestPart::Agent(_)
+                | RequestPart::Other,
             ) => RuleEffect::Ask,
         };
-        Otherwise { effect, ground: Ground::Mode(self.mode) }
+        DefaultDecision { effect, basis: VerdictBasis::Mode(self.mode) }
     }
 
     /// A session's own state is its agent's to use.
-    fn session(&self) -> Otherwise {
-        Otherwise { effect: RuleEffect::Allow, ground: Ground::Mode(self.mode) }
+    fn session(&self) -> DefaultDecision {
+        DefaultDecision { effect: RuleEffect::Allow, basis: VerdictBasis::Mode(self.mode) }
     }
 }
 
 /// The rules that speak of a part.
-struct Found<'a>(Vec<(Match, &'a Rule)>);
+struct MatchingRules<'a>(Vec<(RuleMatch, &'a Rule)>);
 
-impl<'a> Found<'a> {
-    fn new(policy: &'a Policy, tool: &str, part: &Part<'_>) -> Found<'a> {
-        let place = policy.place();
+impl<'a> MatchingRules<'a> {
+    fn new(policy: &'a Policy, tool: &str, part: &RequestPart<'_>) -> MatchingRules<'a> {
+        let place = policy.pattern_base();
         let rules = file::built_in().iter().chain(&policy.rules);
         let found = rules.map(|rule| (rule.matches(tool, part, &place), rule));
         // What only might touch git's own folder is nothing to ask about.
-        let counts = |(how, rule): &(Match, &Rule)| {
-            *how != Match::No && (*how, &rule.source) != (Match::Possible, &Source::BuiltIn)
+        let counts = |(how, rule): &(RuleMatch, &Rule)| {
+            *how != RuleMatch::No && (*how, &rule.source) != (RuleMatch::Possible, &RuleSource::BuiltIn)
         };
-        Found(found.filter(counts).collect())
+        MatchingRules(found.filter(counts).collect())
     }
 
     /// What the rules make of a part, all of them together.
-    fn weigh(&self, otherwise: Otherwise) -> (RuleEffect, Ground) {
-        let exact = self.first(RuleEffect::Allow, Match::Exact);
+    fn weigh(&self, otherwise: DefaultDecision) -> (RuleEffect, VerdictBasis) {
+        let exact = self.first(RuleEffect::Allow, RuleMatch::Exact);
         let exactly = exact.is_some();
-        let allowed = exact.or_else(|| self.first(RuleEffect::Allow, Match::Certain));
+        let allowed = exact.or_else(|| self.first(RuleEffect::Allow, RuleMatch::Certain));
         let (effect, ground) = self.forbid(match allowed {
-            Some(rule) => Otherwise { effect: RuleEffect::Allow, ground: Ground::Rule(rule) },
+            Some(rule) => DefaultDecision { effect: RuleEffect::Allow, basis: VerdictBasis::Rule(rule) },
             None => otherwise,
         });
         let decided = match (&ground, effect) {
-            (Ground::Rule(_), RuleEffect::Ask | RuleEffect::Deny) | (_, RuleEffect::Deny) => true,
-            (Ground::Unclear(_), _) => effect == RuleEffect::Ask,
+            (VerdictBasis::Rule(_), RuleEffect::Ask | RuleEffect::Deny) | (_, RuleEffect::Deny) => true,
+            (VerdictBasis::Unclear(_), _) => effect == RuleEffect::Ask,
             (_, RuleEffect::Allow | RuleEffect::Ask) => exactly,
         };
         if decided {
             return (effect, ground);
         }
-        let possible = self.first(RuleEffect::Deny, Match::Possible);
-        let possible = possible.or_else(|| self.first(RuleEffect::Ask, Match::Possible));
-        possible.map_or((effect, ground), |rule| (RuleEffect::Ask, Ground::Possible(rule)))
+        let possible = self.first(RuleEffect::Deny, RuleMatch::Possible);
+        let possible = possible.or_else(|| self.first(RuleEffect::Ask, RuleMatch::Possible));
+        possible.map_or((effect, ground), |rule| (RuleEffect::Ask, VerdictBasis::Possible(rule)))
     }
 
     /// What becomes of a part in a mode that no allow rule lifts.
-    fn overrule(&self, otherwise: Otherwise, mode: PermissionMode) -> (RuleEffect, Ground) {
-        let allowed = self.first(RuleEffect::Allow, Match::Certain);
+    fn overrule(&self, otherwise: DefaultDecision, mode: PermissionMode) -> (RuleEffect, VerdictBasis) {
+        let allowed = self.first(RuleEffect::Allow, RuleMatch::Certain);
         match (self.forbid(otherwise), allowed) {
-            ((RuleEffect::Deny, Ground::Mode(_)), Some(rule)) => (RuleEffect::Deny, Ground::Overruled(rule, mode)),
+            ((RuleEffect::Deny, VerdictBasis::Mode(_)), Some(rule)) => {
+                (RuleEffect::Deny, VerdictBasis::Overruled(rule, mode))
+            }
             (decided, _) => decided,
         }
     }
 
     /// What deny and ask rules that certainly match make of it. To ask is no weaker than what would be otherwise.
-    fn forbid(&self, Otherwise { effect, ground }: Otherwise) -> (RuleEffect, Ground) {
-        if let Some(rule) = self.first(RuleEffect::Deny, Match::Certain) {
-            return (RuleEffect::Deny, Ground::Rule(rule));
+    fn forbid(&self, DefaultDecision { effect, basis: ground }: DefaultDecision) -> (RuleEffect, VerdictBasis) {
+        if let Some(rule) = self.first(RuleEffect::Deny, RuleMatch::Certain) {
+            return (RuleEffect::Deny, VerdictBasis::Rule(rule));
         }
-        let asked = self.first(RuleEffect::Ask, Match::Certain).filter(|_| effect != RuleEffect::Deny);
-        asked.map_or((effect, ground), |rule| (RuleEffect::Ask, Ground::Rule(rule)))
+        let asked = self.first(RuleEffect::Ask, RuleMatch::Certain).filter(|_| effect != RuleEffect::Deny);
+        asked.map_or((effect, ground), |rule| (RuleEffect::Ask, VerdictBasis::Rule(rule)))
     }
 
     /// The one to name: of the strongest source, and the first of that.
-    fn first(&self, effect: RuleEffect, least: Match) -> Option<Box<Rule>> {
-        let fits = |(how, rule): &&(Match, &Rule)| *how >= least && rule.effect == effect;
+    fn first(&self, effect: RuleEffect, least: RuleMatch) -> Option<Box<Rule>> {
+        let fits = |(how, rule): &&(RuleMatch, &Rule)| *how >= least && rule.effect == effect;
         self.0.iter().filter(fits).min_by_key(|(_, rule)| &rule.source).map(|(_, rule)| Box::new((*rule).clone()))
     }
 }
 
 /// What controls Bosun is out of reach.
-fn controlled(part: String) -> Verdict {
-    Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part, rule: None, others: Vec::new() }
+fn deny_control(part: String) -> Verdict {
+    Verdict { effect: RuleEffect::Deny, basis: VerdictBasis::Controls, part, rule: None, others: Vec::new() }
 }

@@ -1,9 +1,9 @@
 //! Patterns for shell commands, word by word. A rule that permits is read strictly, one that forbids generously.
 
-use super::words::{WordPattern, split};
-use super::{Match, interpreters};
-use crate::request::Company;
-use crate::shell::{Simple, Word};
+use super::word_pattern::{WordPattern, split};
+use super::{RuleMatch, interpreters};
+use crate::request::CommandScope;
+use crate::shell::{ShellWord, SimpleCommand};
 
 /// Folders whose programs go by their bare names.
 const SYSTEM: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
@@ -28,11 +28,11 @@ const QUIET: [&str; 62] = [
 #[derive(Debug, Clone)]
 pub(crate) struct CommandPattern {
     /// The ways to read it; a `:*` at its end has two.
-    forms: Vec<Vec<Item>>,
+    forms: Vec<Vec<CommandPatternItem>>,
 }
 
 #[derive(Debug, Clone)]
-enum Item {
+enum CommandPatternItem {
     /// Any number of words, also none.
     Any,
     Word(WordPattern),
@@ -40,7 +40,7 @@ enum Item {
 
 /// A word of the command, as patterns see it.
 #[derive(Debug, Clone, Copy)]
-enum Token<'a> {
+enum CommandToken<'a> {
     Program(&'a str),
     Known(&'a str),
     /// Names of files that the shell will find.
@@ -51,7 +51,7 @@ enum Token<'a> {
 
 /// How a pattern is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum MatchStrictness {
     /// Everything must be known, and be as the pattern says.
     Strict,
     /// It is what the pattern says, or begins so.
@@ -63,15 +63,16 @@ enum Reading {
 impl CommandPattern {
     pub(crate) fn parse(text: &str) -> Result<CommandPattern, String> {
         let words = split(text)?;
-        let item = |word: WordPattern| if word.is_any() { Item::Any } else { Item::Word(word) };
+        let item =
+            |word: WordPattern| if word.is_any() { CommandPatternItem::Any } else { CommandPatternItem::Word(word) };
         let before = words.last().and_then(WordPattern::before_colon);
-        let mut forms = vec![words.iter().cloned().map(item).collect::<Vec<Item>>()];
+        let mut forms = vec![words.iter().cloned().map(item).collect::<Vec<CommandPatternItem>>()];
         if let Some(before) = before {
             // `git push:*` is any `git push`; `npm run test:*` may also mean `test:unit`.
-            let mut prefix: Vec<Item> = words[..words.len() - 1].iter().cloned().map(item).collect();
-            prefix.extend((!before.text().is_empty()).then_some(Item::Word(before)));
-            prefix.push(Item::Any);
-            forms[0].push(Item::Any);
+            let mut prefix: Vec<CommandPatternItem> = words[..words.len() - 1].iter().cloned().map(item).collect();
+            prefix.extend((!before.text().is_empty()).then_some(CommandPatternItem::Word(before)));
+            prefix.push(CommandPatternItem::Any);
+            forms[0].push(CommandPatternItem::Any);
             forms.insert(0, prefix);
         }
         Ok(CommandPattern { forms })
@@ -79,35 +80,38 @@ impl CommandPattern {
 
     /// Whether an allow rule with this pattern covers the command. Where a command may do more than it shows, only its
     /// exact words do.
-    pub(crate) fn permits(&self, simple: &Simple, company: Company) -> Match {
-        if company == Company::Alone && self.is_exactly(simple) {
-            return Match::Exact;
+    pub(crate) fn permits(&self, simple: &SimpleCommand, company: CommandScope) -> RuleMatch {
+        if company == CommandScope::WholeLine && self.is_exactly(simple) {
+            return RuleMatch::Exact;
         }
-        let tokens: Vec<Token<'_>> = std::iter::once(Token::Program(&simple.name)).chain(args(simple)).collect();
-        let covers = || self.forms.iter().any(|form| run(form, &tokens, Reading::Strict));
-        Match::certain(simple.tricks.is_empty() && covers())
+        let tokens: Vec<CommandToken<'_>> =
+            std::iter::once(CommandToken::Program(&simple.name)).chain(args(simple)).collect();
+        let covers = || self.forms.iter().any(|form| run(form, &tokens, MatchStrictness::Strict));
+        RuleMatch::certain(simple.risks.is_empty() && covers())
     }
 
     /// Whether a deny or ask rule with this pattern covers the command.
-    pub(crate) fn forbids(&self, simple: &Simple) -> Match {
+    pub(crate) fn forbids(&self, simple: &SimpleCommand) -> RuleMatch {
         let sets = assignments(simple);
         let tokens = wrapped(simple, &sets);
-        let begins = |(at, token): (usize, &Token<'_>)| (at == 0 || matches!(token, Token::Program(_))).then_some(at);
+        let begins = |(at, token): (usize, &CommandToken<'_>)| {
+            (at == 0 || matches!(token, CommandToken::Program(_))).then_some(at)
+        };
         let starts: Vec<usize> = tokens.iter().enumerate().filter_map(begins).collect();
         let found =
             |reading| self.forms.iter().any(|form| starts.iter().any(|&start| run(form, &tokens[start..], reading)));
-        if found(Reading::Certain) {
-            Match::Certain
-        } else if may_start_others(simple) || found(Reading::Possible) || self.may_be_run_by(simple) {
-            Match::Possible
+        if found(MatchStrictness::Certain) {
+            RuleMatch::Certain
+        } else if may_start_others(simple) || found(MatchStrictness::Possible) || self.may_be_run_by(simple) {
+            RuleMatch::Possible
         } else {
-            Match::No
+            RuleMatch::No
         }
     }
 
     /// Whether a program that is not known to leave its words alone is given the name of the one that is forbidden, or
     /// text to run.
-    fn may_be_run_by(&self, simple: &Simple) -> bool {
+    fn may_be_run_by(&self, simple: &SimpleCommand) -> bool {
         let name = base(&simple.name);
         if is_quiet(name) {
             return false;
@@ -118,29 +122,29 @@ impl CommandPattern {
             let names = |text: &str| text.split(is_between_names).any(|name| program.matches(&name.to_lowercase()));
             !word.is_any() && simple.args.iter().map(written).any(names)
         };
-        let first = |form: &Vec<Item>| match form.first() {
-            Some(Item::Word(word)) => named(word),
-            Some(Item::Any) | None => false,
+        let first = |form: &Vec<CommandPatternItem>| match form.first() {
+            Some(CommandPatternItem::Word(word)) => named(word),
+            Some(CommandPatternItem::Any) | None => false,
         };
         interpreters::runs_text(simple) || self.forms.iter().any(first)
     }
 
     /// Whether it is this command and no other, so that whatever it may do besides was meant.
-    fn is_exactly(&self, simple: &Simple) -> bool {
+    fn is_exactly(&self, simple: &SimpleCommand) -> bool {
         let [form] = self.forms.as_slice() else { return false };
-        let literal = |item: &Item| match item {
-            Item::Any => None,
-            Item::Word(word) => word.literal(),
+        let literal = |item: &CommandPatternItem| match item {
+            CommandPatternItem::Any => None,
+            CommandPatternItem::Word(word) => word.literal(),
         };
         let wanted: Option<Vec<String>> = form.iter().map(literal).collect();
-        simple.through.is_empty() && wanted.is_some() && wanted == exact(simple)
+        simple.wrappers.is_empty() && wanted.is_some() && wanted == exact(simple)
     }
 }
 
 /// Whether a command may start programs that a rule forbids though it does not name them.
-fn may_start_others(simple: &Simple) -> bool {
-    let inert = simple.sets.is_empty() && INERT.contains(&bare(&simple.name));
-    !simple.tricks.is_empty() && !inert
+fn may_start_others(simple: &SimpleCommand) -> bool {
+    let inert = simple.assignments.is_empty() && INERT.contains(&bare(&simple.name));
+    !simple.risks.is_empty() && !inert
 }
 
 /// Whether a program runs no word of its own, whatever the word is. What git and package managers call a command is
@@ -154,51 +158,52 @@ fn is_between_names(c: char) -> bool {
     !c.is_alphanumeric() && !"-_.+".contains(c)
 }
 
-fn written(word: &Word) -> &str {
+fn written(word: &ShellWord) -> &str {
     match word {
-        Word::Known(text) | Word::Glob(text) | Word::Unknown(text) => text,
+        ShellWord::Known(text) | ShellWord::Glob(text) | ShellWord::Unknown(text) => text,
     }
 }
 
 /// Every word of a command, if all are known.
-pub(crate) fn exact(simple: &Simple) -> Option<Vec<String>> {
-    let known = |word: &Word| match word {
-        Word::Known(text) => Some(text.clone()),
-        Word::Glob(_) | Word::Unknown(_) => None,
+pub(crate) fn exact(simple: &SimpleCommand) -> Option<Vec<String>> {
+    let known = |word: &ShellWord| match word {
+        ShellWord::Known(text) => Some(text.clone()),
+        ShellWord::Glob(_) | ShellWord::Unknown(_) => None,
     };
-    let sets = simple.sets.iter().map(|(name, value)| Some(format!("{name}={}", known(value)?)));
+    let sets = simple.assignments.iter().map(|(name, value)| Some(format!("{name}={}", known(value)?)));
     sets.chain([Some(simple.name.clone())]).chain(simple.args.iter().map(known)).collect()
 }
 
-fn args(simple: &Simple) -> impl Iterator<Item = Token<'_>> {
+fn args(simple: &SimpleCommand) -> impl Iterator<Item = CommandToken<'_>> {
     simple.args.iter().map(|word| match word {
-        Word::Known(text) => Token::Known(text),
-        Word::Glob(text) => Token::Glob(text),
-        Word::Unknown(_) => Token::Gap,
+        ShellWord::Known(text) => CommandToken::Known(text),
+        ShellWord::Glob(text) => CommandToken::Glob(text),
+        ShellWord::Unknown(_) => CommandToken::Gap,
     })
 }
 
-fn assignments(simple: &Simple) -> Vec<Option<String>> {
-    let written = |(name, value): &(String, Word)| match value {
-        Word::Known(text) | Word::Glob(text) => Some(format!("{name}={text}")),
-        Word::Unknown(_) => None,
+fn assignments(simple: &SimpleCommand) -> Vec<Option<String>> {
+    let written = |(name, value): &(String, ShellWord)| match value {
+        ShellWord::Known(text) | ShellWord::Glob(text) => Some(format!("{name}={text}")),
+        ShellWord::Unknown(_) => None,
     };
-    simple.sets.iter().map(written).collect()
+    simple.assignments.iter().map(written).collect()
 }
 
 /// The command with everything it runs through, of which only the names are known.
-fn wrapped<'a>(simple: &'a Simple, sets: &'a [Option<String>]) -> Vec<Token<'a>> {
-    let mut tokens: Vec<Token<'a>> = sets.iter().map(|set| set.as_deref().map_or(Token::Gap, Token::Known)).collect();
-    for wrapper in &simple.through {
-        tokens.extend([Token::Program(wrapper), Token::Gap]);
+fn wrapped<'a>(simple: &'a SimpleCommand, sets: &'a [Option<String>]) -> Vec<CommandToken<'a>> {
+    let mut tokens: Vec<CommandToken<'a>> =
+        sets.iter().map(|set| set.as_deref().map_or(CommandToken::Gap, CommandToken::Known)).collect();
+    for wrapper in &simple.wrappers {
+        tokens.extend([CommandToken::Program(wrapper), CommandToken::Gap]);
     }
-    tokens.push(Token::Program(&simple.name));
+    tokens.push(CommandToken::Program(&simple.name));
     tokens.extend(args(simple));
     tokens
 }
 
 /// Follows all places of the pattern that the words so far may have reached.
-fn run(pattern: &[Item], tokens: &[Token<'_>], reading: Reading) -> bool {
+fn run(pattern: &[CommandPatternItem], tokens: &[CommandToken<'_>], reading: MatchStrictness) -> bool {
     let mut places = vec![false; pattern.len() + 1];
     reach(pattern, &mut places, 0);
     let mut after_option = false;
@@ -206,7 +211,7 @@ fn run(pattern: &[Item], tokens: &[Token<'_>], reading: Reading) -> bool {
         let mut next = vec![false; pattern.len() + 1];
         for at in (0..places.len()).filter(|&at| places[at]) {
             step(pattern, at, *token, reading, &mut next);
-            if reading == Reading::Possible && at > 0 && (after_option || is_option(*token)) {
+            if reading == MatchStrictness::Possible && at > 0 && (after_option || is_option(*token)) {
                 reach(pattern, &mut next, at);
             }
         }
@@ -216,40 +221,46 @@ fn run(pattern: &[Item], tokens: &[Token<'_>], reading: Reading) -> bool {
     places[pattern.len()]
 }
 
-fn step(pattern: &[Item], at: usize, token: Token<'_>, reading: Reading, next: &mut [bool]) {
-    if reading == Reading::Possible && matches!(token, Token::Gap | Token::Glob(_)) {
+fn step(
+    pattern: &[CommandPatternItem],
+    at: usize,
+    token: CommandToken<'_>,
+    reading: MatchStrictness,
+    next: &mut [bool],
+) {
+    if reading == MatchStrictness::Possible && matches!(token, CommandToken::Gap | CommandToken::Glob(_)) {
         (at..=pattern.len()).for_each(|place| next[place] = true);
         return;
     }
     match pattern.get(at) {
         // What a deny rule says of a command, it says of the command with more words too.
-        None if reading == Reading::Strict => {}
+        None if reading == MatchStrictness::Strict => {}
         None => next[at] = true,
-        Some(Item::Any) if reading == Reading::Strict && matches!(token, Token::Gap) => {}
-        Some(Item::Any) => reach(pattern, next, at),
-        Some(Item::Word(word)) if means(word, token, reading) => reach(pattern, next, at + 1),
-        Some(Item::Word(_)) => {}
+        Some(CommandPatternItem::Any) if reading == MatchStrictness::Strict && matches!(token, CommandToken::Gap) => {}
+        Some(CommandPatternItem::Any) => reach(pattern, next, at),
+        Some(CommandPatternItem::Word(word)) if means(word, token, reading) => reach(pattern, next, at + 1),
+        Some(CommandPatternItem::Word(_)) => {}
     }
 }
 
 /// Marks a place, and those behind it that need no further word.
-fn reach(pattern: &[Item], places: &mut [bool], at: usize) {
+fn reach(pattern: &[CommandPatternItem], places: &mut [bool], at: usize) {
     places[at] = true;
-    if matches!(pattern.get(at), Some(Item::Any)) {
+    if matches!(pattern.get(at), Some(CommandPatternItem::Any)) {
         reach(pattern, places, at + 1);
     }
 }
 
-fn is_option(token: Token<'_>) -> bool {
+fn is_option(token: CommandToken<'_>) -> bool {
     match token {
-        Token::Known(text) => text.starts_with('-'),
-        Token::Program(_) | Token::Glob(_) | Token::Gap => false,
+        CommandToken::Known(text) => text.starts_with('-'),
+        CommandToken::Program(_) | CommandToken::Glob(_) | CommandToken::Gap => false,
     }
 }
 
-fn means(word: &WordPattern, token: Token<'_>, reading: Reading) -> bool {
+fn means(word: &WordPattern, token: CommandToken<'_>, reading: MatchStrictness) -> bool {
     match (token, reading) {
-        (Token::Program(name), Reading::Strict) => {
+        (CommandToken::Program(name), MatchStrictness::Strict) => {
             // A bare name means no program of a folder, whatever its wildcards are.
             let of_folder = word.text().contains('/');
             if of_folder {
@@ -258,16 +269,18 @@ fn means(word: &WordPattern, token: Token<'_>, reading: Reading) -> bool {
                 !bare(name).contains('/') && word.matches_within(bare(name))
             }
         }
-        (Token::Program(name), Reading::Certain) => word.matches(name) || is_anywhere(bare(&word.text()), name),
-        (Token::Program(name), Reading::Possible) => {
+        (CommandToken::Program(name), MatchStrictness::Certain) => {
+            word.matches(name) || is_anywhere(bare(&word.text()), name)
+        }
+        (CommandToken::Program(name), MatchStrictness::Possible) => {
             let text = word.text();
             let reachable = name.contains('/') || text.starts_with('/') || !text.contains('/');
             word.matches(name) || (reachable && is_anywhere(base(&text), name))
         }
-        (Token::Known(text), Reading::Strict) => word.matches_within(text),
-        (Token::Known(text), Reading::Certain | Reading::Possible) => word.matches(text),
-        (Token::Glob(text), _) => word.text() == text,
-        (Token::Gap, _) => false,
+        (CommandToken::Known(text), MatchStrictness::Strict) => word.matches_within(text),
+        (CommandToken::Known(text), MatchStrictness::Certain | MatchStrictness::Possible) => word.matches(text),
+        (CommandToken::Glob(text), _) => word.text() == text,
+        (CommandToken::Gap, _) => false,
     }
 }
 

@@ -4,30 +4,30 @@ use std::net::IpAddr;
 
 use url::Host;
 
-use crate::address::{Address, Range, address_of, tidy};
+use crate::address::{AddressRange, WebAddress, ip_of, normalize_host};
 
 /// A pattern for hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostPattern {
-    hosts: Hosts,
+    hosts: HostSet,
     port: Option<u16>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Hosts {
+enum HostSet {
     Every,
     /// This one.
     Host(Host<String>),
     /// Every name below this one.
     Below(String),
-    Range(Range),
+    Range(AddressRange),
 }
 
 impl HostPattern {
     pub(crate) fn parse(text: &str) -> Result<HostPattern, String> {
         let text = text.strip_prefix("https://").or(text.strip_prefix("http://")).unwrap_or(text);
-        if let Some(range) = Range::parse(text) {
-            return Ok(HostPattern { hosts: Hosts::Range(range), port: None });
+        if let Some(range) = AddressRange::parse(text) {
+            return Ok(HostPattern { hosts: HostSet::Range(range), port: None });
         }
         let text = text.strip_suffix('/').unwrap_or(text);
         if text.contains(['/', '@', '?', '#', ' ']) {
@@ -36,20 +36,20 @@ impl HostPattern {
             );
         }
         if let Ok(address) = text.parse::<IpAddr>() {
-            return Ok(HostPattern { hosts: Hosts::Host(host_of(address)), port: None });
+            return Ok(HostPattern { hosts: HostSet::Host(host_of(address)), port: None });
         }
         let (host, port) = split_port(text)?;
-        Ok(HostPattern { hosts: Hosts::parse(host)?, port })
+        Ok(HostPattern { hosts: HostSet::parse(host)?, port })
     }
 
     /// Whether an allow rule with this pattern covers the address. One that is not public must be named.
-    pub(crate) fn permits(&self, address: &Address) -> bool {
+    pub(crate) fn permits(&self, address: &WebAddress) -> bool {
         self.means(&address.host, address.port) && (address.is_public() || self.names())
     }
 
     /// Whether a deny or ask rule with this pattern covers the address.
-    pub(crate) fn forbids(&self, address: &Address) -> bool {
-        let apex = matches!((&self.hosts, &address.host), (Hosts::Below(name), Host::Domain(host)) if name == host);
+    pub(crate) fn forbids(&self, address: &WebAddress) -> bool {
+        let apex = matches!((&self.hosts, &address.host), (HostSet::Below(name), Host::Domain(host)) if name == host);
         self.means(&address.host, address.port) || (apex && self.is_port(address.port))
     }
 
@@ -66,9 +66,9 @@ impl HostPattern {
     /// Whether it says which hosts it means, instead of all there are.
     fn names(&self) -> bool {
         match &self.hosts {
-            Hosts::Every => false,
-            Hosts::Host(_) | Hosts::Below(_) => true,
-            Hosts::Range(range) => !range.is_everything(),
+            HostSet::Every => false,
+            HostSet::Host(_) | HostSet::Below(_) => true,
+            HostSet::Range(range) => !range.is_everything(),
         }
     }
 
@@ -78,32 +78,32 @@ impl HostPattern {
 
     fn means(&self, host: &Host<String>, port: u16) -> bool {
         let meant = match &self.hosts {
-            Hosts::Every => true,
-            Hosts::Host(only) => only == host,
-            Hosts::Below(name) => match host {
+            HostSet::Every => true,
+            HostSet::Host(only) => only == host,
+            HostSet::Below(name) => match host {
                 Host::Domain(host) => host.strip_suffix(name.as_str()).is_some_and(|sub| sub.ends_with('.')),
                 Host::Ipv4(_) | Host::Ipv6(_) => false,
             },
-            Hosts::Range(range) => address_of(host).is_some_and(|address| range.contains(address)),
+            HostSet::Range(range) => ip_of(host).is_some_and(|address| range.contains(address)),
         };
         meant && self.is_port(port)
     }
 }
 
-impl Hosts {
-    fn parse(text: &str) -> Result<Hosts, String> {
+impl HostSet {
+    fn parse(text: &str) -> Result<HostSet, String> {
         if text == "*" {
-            return Ok(Hosts::Every);
+            return Ok(HostSet::Every);
         }
         let (below, name) = text.strip_prefix("*.").map_or((false, text), |name| (true, name));
         if name.contains('*') {
             return Err("a `*` stands only at the front, as in *.rust-lang.org".into());
         }
-        let host = Host::parse(name).map(tidy).map_err(|error| format!("`{name}` is no host: {error}"))?;
+        let host = Host::parse(name).map(normalize_host).map_err(|error| format!("`{name}` is no host: {error}"))?;
         match (below, host) {
-            (true, Host::Domain(name)) => Ok(Hosts::Below(name)),
+            (true, Host::Domain(name)) => Ok(HostSet::Below(name)),
             (true, Host::Ipv4(_) | Host::Ipv6(_)) => Err("addresses have ranges, such as 10.0.0.0/8".into()),
-            (false, host) => Ok(Hosts::Host(host)),
+            (false, host) => Ok(HostSet::Host(host)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Programs that run text in a language of their own.
 
-use crate::shell::{Simple, Word};
+use crate::shell::{ShellWord, SimpleCommand};
 
 /// Their names, without a version.
 #[rustfmt::skip]
@@ -18,13 +18,13 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
 
 /// Whether an interpreter is given text to run, which no pattern says anything about. What follows a file or a module
 /// belongs to that.
-pub(crate) fn runs_text(simple: &Simple) -> bool {
+pub(crate) fn runs_text(simple: &SimpleCommand) -> bool {
     if !is_interpreter(&simple.name) {
         return false;
     }
-    let known = |word: &Word| match word {
-        Word::Known(text) => Some(text.clone()),
-        Word::Glob(_) | Word::Unknown(_) => None,
+    let known = |word: &ShellWord| match word {
+        ShellWord::Known(text) => Some(text.clone()),
+        ShellWord::Glob(_) | ShellWord::Unknown(_) => None,
     };
     let args: Vec<String> = simple.args.iter().map_while(known).collect();
     let mut options = args.iter().take_while(|word| word.starts_with('-') && *word != "-m");

@@ -3,32 +3,32 @@
 mod command;
 mod host;
 pub(crate) mod interpreters;
-mod names;
 mod path;
-mod words;
+mod tool_names;
+mod word_pattern;
 
 pub(crate) use command::{CommandPattern, bare, exact};
 pub(crate) use host::HostPattern;
-pub(crate) use path::{File, PathPattern, Place, escaped};
-pub(crate) use words::{WordPattern, quoted};
+pub(crate) use path::{FoldedPath, PathPattern, PatternBase, escaped};
+pub(crate) use word_pattern::{WordPattern, quoted};
 
-pub(crate) use names::Kind;
-use names::Name;
+use tool_names::RuleToolName;
+pub(crate) use tool_names::ToolCallKind;
 
-use crate::request::Part;
-use crate::rule::Strength;
+use crate::request::RequestPart;
+use crate::rule::RulePolarity;
 
 /// Which calls a rule matches.
 #[derive(Debug, Clone)]
-pub(crate) struct Pattern {
+pub(crate) struct RulePattern {
     /// The one tool it is about; any tool that does such a thing when absent.
     tool: Option<WordPattern>,
-    what: What,
+    what: RuleTarget,
 }
 
 /// What a call must do.
 #[derive(Debug, Clone)]
-enum What {
+enum RuleTarget {
     /// Whatever it does.
     Anything,
     Shell(Option<CommandPattern>),
@@ -40,36 +40,36 @@ enum What {
     Opaque,
 }
 
-impl What {
+impl RuleTarget {
     /// What the calls it is about do, if that can be told.
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<ToolCallKind> {
         match self {
-            What::Anything | What::Opaque => None,
-            What::Shell(_) => Some(Kind::Shell),
-            What::Read(_) => Some(Kind::Read),
-            What::Edit(_) => Some(Kind::Edit),
-            What::Fetch(_) => Some(Kind::Fetch),
-            What::Agent(_) => Some(Kind::Agent),
+            RuleTarget::Anything | RuleTarget::Opaque => None,
+            RuleTarget::Shell(_) => Some(ToolCallKind::Shell),
+            RuleTarget::Read(_) => Some(ToolCallKind::Read),
+            RuleTarget::Edit(_) => Some(ToolCallKind::Edit),
+            RuleTarget::Fetch(_) => Some(ToolCallKind::Fetch),
+            RuleTarget::Agent(_) => Some(ToolCallKind::Agent),
         }
     }
 
     /// Whether it is about every such call.
-    fn is_whole(&self) -> bool {
+    fn is_unrestricted(&self) -> bool {
         matches!(
             self,
-            What::Anything
-                | What::Shell(None)
-                | What::Read(None)
-                | What::Edit(None)
-                | What::Fetch(None)
-                | What::Agent(None)
+            RuleTarget::Anything
+                | RuleTarget::Shell(None)
+                | RuleTarget::Read(None)
+                | RuleTarget::Edit(None)
+                | RuleTarget::Fetch(None)
+                | RuleTarget::Agent(None)
         )
     }
 }
 
 /// Whether a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Match {
+pub(crate) enum RuleMatch {
     No,
     /// It might: only running the call would tell.
     Possible,
@@ -78,123 +78,153 @@ pub(crate) enum Match {
     Exact,
 }
 
-impl Match {
-    pub(crate) fn certain(yes: bool) -> Match {
-        if yes { Match::Certain } else { Match::No }
+impl RuleMatch {
+    pub(crate) fn certain(yes: bool) -> RuleMatch {
+        if yes { RuleMatch::Certain } else { RuleMatch::No }
     }
 }
 
 /// Whether Bosun has a tool or a family of tools of this name.
 pub(crate) fn is_known(tool: &str) -> bool {
-    names::kind_of(tool).is_some()
+    tool_names::kind_of(tool).is_some()
 }
 
 /// Reads a tool and what stood in its parentheses. Gives the pattern and the rule in our own words.
-pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(Pattern, String), String> {
-    let name = Name::read(tool)?;
+pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, String), String> {
+    let name = RuleToolName::read(tool)?;
     let inner = inner.map(str::trim);
     if inner == Some("") {
-        return Err(format!("its parentheses are empty; leave them out to mean every use of {}", name.shown));
+        return Err(format!("its parentheses are empty; leave them out to mean every use of {}", name.canonical));
     }
     let host = |text: &str| HostPattern::parse(text.strip_prefix("domain:").unwrap_or(text));
     let what = match (name.kind, inner) {
-        (Kind::Session | Kind::Other, None) => What::Anything,
-        (Kind::Session | Kind::Other, Some(_)) => What::Opaque,
-        (Kind::Shell, None | Some("*" | ":*")) => What::Shell(None),
-        (Kind::Shell, Some(text)) => What::Shell(Some(CommandPattern::parse(text)?)),
-        (Kind::Read, text) => What::Read(text.map(PathPattern::parse).transpose()?),
-        (Kind::Edit, text) => What::Edit(text.map(PathPattern::parse).transpose()?),
-        (Kind::Fetch, text) => What::Fetch(text.map(host).transpose()?),
-        (Kind::Agent, text) => What::Agent(text.map(WordPattern::glob)),
+        (ToolCallKind::Session | ToolCallKind::Other, None) => RuleTarget::Anything,
+        (ToolCallKind::Session | ToolCallKind::Other, Some(_)) => RuleTarget::Opaque,
+        (ToolCallKind::Shell, None | Some("*" | ":*")) => RuleTarget::Shell(None),
+        (ToolCallKind::Shell, Some(text)) => RuleTarget::Shell(Some(CommandPattern::parse(text)?)),
+        (ToolCallKind::Read, text) => RuleTarget::Read(text.map(PathPattern::parse).transpose()?),
+        (ToolCallKind::Edit, text) => RuleTarget::Edit(text.map(PathPattern::parse).transpose()?),
+        (ToolCallKind::Fetch, text) => RuleTarget::Fetch(text.map(host).transpose()?),
+        (ToolCallKind::Agent, text) => RuleTarget::Agent(text.map(WordPattern::glob)),
     };
     let shown = match (name.kind, inner) {
-        (_, None) => name.shown,
-        (Kind::Fetch, Some(text)) => format!("{}({})", name.shown, text.strip_prefix("domain:").unwrap_or(text)),
-        (_, Some(text)) => format!("{}({text})", name.shown),
+        (_, None) => name.canonical,
+        (ToolCallKind::Fetch, Some(text)) => {
+            format!("{}({})", name.canonical, text.strip_prefix("domain:").unwrap_or(text))
+        }
+        (_, Some(text)) => format!("{}({text})", name.canonical),
     };
-    Ok((Pattern { tool: name.only, what }, shown))
+    Ok((RulePattern { tool: name.only, what }, shown))
 }
 
 /// What the calls of a tool do, and a tool that does so.
-pub(crate) fn tool(name: &str) -> Result<(Kind, String), String> {
-    let name = Name::read(name)?;
+pub(crate) fn tool_of_name(name: &str) -> Result<(ToolCallKind, String), String> {
+    let name = RuleToolName::read(name)?;
     let usual = match (name.kind, &name.only) {
-        (Kind::Read, None) => "view",
-        (Kind::Fetch, None) => "web_fetch",
-        (_, Some(_)) | (Kind::Shell | Kind::Edit | Kind::Agent | Kind::Session | Kind::Other, None) => &name.shown,
+        (ToolCallKind::Read, None) => "view",
+        (ToolCallKind::Fetch, None) => "web_fetch",
+        (_, Some(_))
+        | (
+            ToolCallKind::Shell
+            | ToolCallKind::Edit
+            | ToolCallKind::Agent
+            | ToolCallKind::Session
+            | ToolCallKind::Other,
+            None,
+        ) => &name.canonical,
     };
     Ok((name.kind, usual.to_owned()))
 }
 
 /// Whether a rule of this name is about more tools than one.
 pub(crate) fn is_family(name: &str) -> bool {
-    Name::read(name).is_ok_and(|name| name.only.is_none())
+    RuleToolName::read(name).is_ok_and(|name| name.only.is_none())
 }
 
-impl Pattern {
+impl RulePattern {
     /// Whether a call of this tool that would do this is meant.
-    pub(crate) fn matches(&self, tool: &str, part: &Part<'_>, place: &Place<'_>, strength: Strength) -> Match {
+    pub(crate) fn matches(
+        &self,
+        tool: &str,
+        part: &RequestPart<'_>,
+        place: &PatternBase<'_>,
+        strength: RulePolarity,
+    ) -> RuleMatch {
         if self.tool.as_ref().is_some_and(|only| !only.matches(tool)) {
-            return Match::No;
+            return RuleMatch::No;
         }
         match (&self.what, part) {
-            (What::Anything, _) => Match::Certain,
-            (What::Opaque, _) => Match::certain(strength == Strength::Forbids),
-            (What::Shell(None), Part::Command(..) | Part::Look(..) | Part::Unread)
-            | (What::Read(None), Part::Read(_) | Part::ReadUnknown)
-            | (What::Edit(None), Part::Edit(_) | Part::EditUnknown)
-            | (What::Agent(None), Part::Agent(_)) => Match::Certain,
-            (What::Agent(Some(pattern)), Part::Agent(name)) => Match::certain(pattern.matches(name)),
-            (What::Shell(Some(pattern)), Part::Command(simple, company) | Part::Look(simple, company)) => {
-                match strength {
-                    Strength::Permits => pattern.permits(simple, *company),
-                    Strength::Forbids => pattern.forbids(simple),
-                }
-            }
-            (What::Read(Some(pattern)), Part::Read(file)) | (What::Edit(Some(pattern)), Part::Edit(file)) => {
-                Match::certain(match strength {
-                    Strength::Permits => pattern.permits(file, place),
-                    Strength::Forbids => pattern.forbids(file, place),
+            (RuleTarget::Anything, _) => RuleMatch::Certain,
+            (RuleTarget::Opaque, _) => RuleMatch::certain(strength == RulePolarity::Forbids),
+            (
+                RuleTarget::Shell(None),
+                RequestPart::Command(..) | RequestPart::ReadOnlyCommand(..) | RequestPart::Unparsed,
+            )
+            | (RuleTarget::Read(None), RequestPart::Read(_) | RequestPart::ReadUnknown)
+            | (RuleTarget::Edit(None), RequestPart::Edit(_) | RequestPart::EditUnknown)
+            | (RuleTarget::Agent(None), RequestPart::Agent(_)) => RuleMatch::Certain,
+            (RuleTarget::Agent(Some(pattern)), RequestPart::Agent(name)) => RuleMatch::certain(pattern.matches(name)),
+            (
+                RuleTarget::Shell(Some(pattern)),
+                RequestPart::Command(simple, company) | RequestPart::ReadOnlyCommand(simple, company),
+            ) => match strength {
+                RulePolarity::Permits => pattern.permits(simple, *company),
+                RulePolarity::Forbids => pattern.forbids(simple),
+            },
+            (RuleTarget::Read(Some(pattern)), RequestPart::Read(file))
+            | (RuleTarget::Edit(Some(pattern)), RequestPart::Edit(file)) => RuleMatch::certain(match strength {
+                RulePolarity::Permits => pattern.permits(file, place),
+                RulePolarity::Forbids => pattern.forbids(file, place),
+            }),
+            (RuleTarget::Shell(Some(_)), RequestPart::Unparsed)
+            | (RuleTarget::Read(Some(_)), RequestPart::ReadUnknown)
+            | (RuleTarget::Edit(Some(_)), RequestPart::EditUnknown) => match strength {
+                RulePolarity::Permits => RuleMatch::No,
+                RulePolarity::Forbids => RuleMatch::Possible,
+            },
+            (RuleTarget::Fetch(pattern), RequestPart::Fetch(address)) => {
+                RuleMatch::certain(match (pattern, strength) {
+                    (None, RulePolarity::Permits) => address.is_public(),
+                    (None, RulePolarity::Forbids) => true,
+                    (Some(pattern), RulePolarity::Permits) => pattern.permits(address),
+                    (Some(pattern), RulePolarity::Forbids) => pattern.forbids(address),
                 })
             }
-            (What::Shell(Some(_)), Part::Unread)
-            | (What::Read(Some(_)), Part::ReadUnknown)
-            | (What::Edit(Some(_)), Part::EditUnknown) => match strength {
-                Strength::Permits => Match::No,
-                Strength::Forbids => Match::Possible,
-            },
-            (What::Fetch(pattern), Part::Page(address)) => Match::certain(match (pattern, strength) {
-                (None, Strength::Permits) => address.is_public(),
-                (None, Strength::Forbids) => true,
-                (Some(pattern), Strength::Permits) => pattern.permits(address),
-                (Some(pattern), Strength::Forbids) => pattern.forbids(address),
-            }),
             // A program brought a tool of that name along, and only it knows what a call does.
-            (what, Part::Other) if what.kind() == names::kind_of(tool) => match (what.is_whole(), strength) {
-                (true, _) => Match::Certain,
-                (false, Strength::Forbids) => Match::Possible,
-                (false, Strength::Permits) => Match::No,
-            },
-            (What::Shell(_) | What::Read(_) | What::Edit(_) | What::Fetch(_) | What::Agent(_), _) => Match::No,
+            (what, RequestPart::Other) if what.kind() == tool_names::kind_of(tool) => {
+                match (what.is_unrestricted(), strength) {
+                    (true, _) => RuleMatch::Certain,
+                    (false, RulePolarity::Forbids) => RuleMatch::Possible,
+                    (false, RulePolarity::Permits) => RuleMatch::No,
+                }
+            }
+            (
+                RuleTarget::Shell(_)
+                | RuleTarget::Read(_)
+                | RuleTarget::Edit(_)
+                | RuleTarget::Fetch(_)
+                | RuleTarget::Agent(_),
+                _,
+            ) => RuleMatch::No,
         }
     }
 
     /// Whether it is about files that are read.
     pub(crate) fn is_of_files(&self) -> bool {
-        matches!(self.what, What::Read(_))
+        matches!(self.what, RuleTarget::Read(_))
     }
 
     /// The hosts it is about, if it names any.
     pub(crate) fn host(&self) -> Option<&HostPattern> {
         match &self.what {
-            What::Fetch(Some(pattern)) => Some(pattern),
-            What::Anything
-            | What::Shell(_)
-            | What::Read(_)
-            | What::Edit(_)
-            | What::Fetch(None)
-            | What::Agent(_)
-            | What::Opaque => None,
+            RuleTarget::Fetch(Some(pattern)) => Some(pattern),
+            RuleTarget::Anything
+            | RuleTarget::Shell(_)
+            | RuleTarget::Read(_)
+            | RuleTarget::Edit(_)
+            | RuleTarget::Fetch(None)
+            | RuleTarget::Agent(_)
+            | RuleTarget::Opaque => None,
         }
     }
 }

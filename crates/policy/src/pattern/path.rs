@@ -12,38 +12,38 @@ const BRACES: usize = 64;
 
 /// Where patterns begin, and how that is spelled once for all.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct PatternBase<'a> {
     top: &'a Path,
     user: Option<&'a Path>,
     folded_top: String,
     folded_user: Option<String>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> PatternBase<'a> {
     /// The project's top and the folder of the user.
-    pub(crate) fn new(top: &'a Path, user: Option<&'a Path>) -> Place<'a> {
-        Place { top, user, folded_top: fold_path(top), folded_user: user.map(fold_path) }
+    pub(crate) fn new(top: &'a Path, user: Option<&'a Path>) -> PatternBase<'a> {
+        PatternBase { top, user, folded_top: fold_path(top), folded_user: user.map(fold_path) }
     }
 }
 
 /// A file to decide about.
 #[derive(Debug)]
-pub(crate) struct File<'a> {
+pub(crate) struct FoldedPath<'a> {
     pub(crate) path: &'a Path,
     folded: String,
 }
 
-impl<'a> File<'a> {
+impl<'a> FoldedPath<'a> {
     /// The path is absolute and without links.
-    pub(crate) fn new(path: &'a Path) -> File<'a> {
-        File { path, folded: fold_path(path) }
+    pub(crate) fn new(path: &'a Path) -> FoldedPath<'a> {
+        FoldedPath { path, folded: fold_path(path) }
     }
 }
 
 /// A pattern for files.
 #[derive(Debug, Clone)]
 pub(crate) struct PathPattern {
-    begin: Begin,
+    begin: PatternAnchor,
     /// For what it permits: exactly as it is written.
     exact: GlobMatcher,
     /// For what it forbids: in one spelling, with everything below what it names.
@@ -51,7 +51,7 @@ pub(crate) struct PathPattern {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Begin {
+enum PatternAnchor {
     Top,
     User,
     Root,
@@ -67,7 +67,7 @@ impl PathPattern {
         }
         let parts: Vec<&str> = rest.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         let mut glob = parts.join("/");
-        if begin == Begin::Anywhere && parts.len() == 1 && glob != "**" {
+        if begin == PatternAnchor::Anywhere && parts.len() == 1 && glob != "**" {
             glob.insert_str(0, "**/");
         }
         if glob.is_empty() {
@@ -81,11 +81,11 @@ impl PathPattern {
     }
 
     /// Whether an allow rule with this pattern covers the file.
-    pub(crate) fn permits(&self, file: &File<'_>, place: &Place<'_>) -> bool {
+    pub(crate) fn permits(&self, file: &FoldedPath<'_>, place: &PatternBase<'_>) -> bool {
         let base = match self.begin {
-            Begin::Top | Begin::Anywhere => Some(place.top),
-            Begin::User => place.user,
-            Begin::Root => Some(Path::new("/")),
+            PatternAnchor::Top | PatternAnchor::Anywhere => Some(place.top),
+            PatternAnchor::User => place.user,
+            PatternAnchor::Root => Some(Path::new("/")),
         };
         let below = base.and_then(|base| file.path.strip_prefix(base).ok());
         below.is_some_and(|below| self.exact.is_match(below))
@@ -93,11 +93,11 @@ impl PathPattern {
 
     /// Whether a deny or ask rule with this pattern covers the file: whatever the case of its letters and however they
     /// are composed, and with everything below it.
-    pub(crate) fn forbids(&self, file: &File<'_>, place: &Place<'_>) -> bool {
+    pub(crate) fn forbids(&self, file: &FoldedPath<'_>, place: &PatternBase<'_>) -> bool {
         let base = match self.begin {
-            Begin::Top => Some(place.folded_top.as_str()),
-            Begin::User => place.folded_user.as_deref(),
-            Begin::Root | Begin::Anywhere => Some("/"),
+            PatternAnchor::Top => Some(place.folded_top.as_str()),
+            PatternAnchor::User => place.folded_user.as_deref(),
+            PatternAnchor::Root | PatternAnchor::Anywhere => Some("/"),
         };
         let below = base.and_then(|base| file.folded.strip_prefix(base.trim_end_matches('/')));
         let below = match below {
@@ -109,19 +109,19 @@ impl PathPattern {
     }
 }
 
-fn begin(text: &str) -> Result<(Begin, &str), String> {
+fn begin(text: &str) -> Result<(PatternAnchor, &str), String> {
     if let Some(rest) = text.strip_prefix('~') {
         return match rest.strip_prefix('/') {
-            Some(rest) => Ok((Begin::User, rest)),
-            None if rest.is_empty() => Ok((Begin::User, "")),
+            Some(rest) => Ok((PatternAnchor::User, rest)),
+            None if rest.is_empty() => Ok((PatternAnchor::User, "")),
             None => Err("only `~/` of the user is known; write the path from `/`".into()),
         };
     }
     if text.starts_with('/') {
-        return Ok((Begin::Root, text));
+        return Ok((PatternAnchor::Root, text));
     }
     let anywhere = text.starts_with("**/") || !text.trim_end_matches('/').contains('/');
-    Ok((if anywhere && text != "." { Begin::Anywhere } else { Begin::Top }, text))
+    Ok((if anywhere && text != "." { PatternAnchor::Anywhere } else { PatternAnchor::Top }, text))
 }
 
 fn compile(glob: &str) -> Result<GlobMatcher, String> {

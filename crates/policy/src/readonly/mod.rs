@@ -3,24 +3,24 @@
 
 mod table;
 
-use table::{Operands, PROGRAMS, Program};
+use table::{OperandKind, PROGRAMS, ReadOnlyProgram};
 
 use crate::pattern::bare;
-use crate::shell::{Simple, Word};
+use crate::shell::{ShellWord, SimpleCommand};
 
 /// What such a command reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Looks<'a> {
+pub(crate) struct ReadOnlyInputs<'a> {
     /// Words that may name files or folders.
-    pub(crate) paths: Vec<&'a Word>,
-    pub(crate) depth: Depth,
+    pub(crate) paths: Vec<&'a ShellWord>,
+    pub(crate) depth: ReadDepth,
     /// Whether git does it, which may run what the settings of the repository name.
     pub(crate) git: bool,
 }
 
 /// Which contents of a folder are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Depth {
+pub(crate) enum ReadDepth {
     /// None: only files that are named, and the names of others.
     #[default]
     Named,
@@ -30,14 +30,15 @@ pub(crate) enum Depth {
 }
 
 /// Programs that do nothing but run the command in their words.
-const THROUGH: [&str; 9] = ["bash", "builtin", "command", "env", "nice", "sh", "stdbuf", "time", "timeout"];
+const TRANSPARENT_WRAPPERS: [&str; 9] =
+    ["bash", "builtin", "command", "env", "nice", "sh", "stdbuf", "time", "timeout"];
 
 /// What a command reads, if it only looks.
-pub(crate) fn looks(simple: &Simple) -> Option<Looks<'_>> {
+pub(crate) fn read_only_inputs(simple: &SimpleCommand) -> Option<ReadOnlyInputs<'_>> {
     let name = bare(&simple.name);
-    let through = simple.through.iter().all(|name| THROUGH.contains(&bare(name)));
-    let known = simple.args.iter().all(|word| !matches!(word, Word::Unknown(_)));
-    if !simple.tricks.is_empty() || !through || !known || name.contains('/') {
+    let through = simple.wrappers.iter().all(|name| TRANSPARENT_WRAPPERS.contains(&bare(name)));
+    let known = simple.args.iter().all(|word| !matches!(word, ShellWord::Unknown(_)));
+    if !simple.risks.is_empty() || !through || !known || name.contains('/') {
         return None;
     }
     match name {
@@ -47,32 +48,32 @@ pub(crate) fn looks(simple: &Simple) -> Option<Looks<'_>> {
         "date" => date(&simple.args),
         _ => {
             let program = PROGRAMS.iter().find(|program| program.names.contains(&name))?;
-            let given = Given::read(program, &simple.args)?;
-            by_operands(name, program, given)
+            let given = ProgramArguments::read(program, &simple.args)?;
+            inputs_by_operands(name, program, given)
         }
     }
 }
 
 /// The options and operands of a program.
 #[derive(Debug, Default)]
-struct Given<'a> {
+struct ProgramArguments<'a> {
     options: Vec<&'a str>,
-    operands: Vec<&'a Word>,
+    operands: Vec<&'a ShellWord>,
     /// Whether a long option may have taken the first operand for its value.
     long_before: bool,
 }
 
-impl<'a> Given<'a> {
+impl<'a> ProgramArguments<'a> {
     /// Sorts arguments; nothing where an option is not one of the program's.
-    fn read(program: &Program, args: &'a [Word]) -> Option<Given<'a>> {
-        let mut given = Given::default();
+    fn read(program: &ReadOnlyProgram, args: &'a [ShellWord]) -> Option<ProgramArguments<'a>> {
+        let mut given = ProgramArguments::default();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
-            let Word::Known(text) = arg else {
+            let ShellWord::Known(text) = arg else {
                 given.operands.push(arg);
                 continue;
             };
-            if program.operands == Operands::Text && program.flags.is_empty() {
+            if program.operands == OperandKind::Text && program.flags.is_empty() {
                 continue;
             }
             if text == "--" {
@@ -86,7 +87,7 @@ impl<'a> Given<'a> {
                 given.long_before |= !long.contains('=') && given.operands.is_empty();
             } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
                 given.options.push(text);
-                if takes_next(program, letters)? && !matches!(rest.next()?, Word::Known(_)) {
+                if takes_next(program, letters)? && !matches!(rest.next()?, ShellWord::Known(_)) {
                     return None;
                 }
             } else {
@@ -105,7 +106,7 @@ impl<'a> Given<'a> {
 }
 
 /// Whether a cluster of letters takes the next argument; nothing where a letter is not known.
-fn takes_next(program: &Program, letters: &str) -> Option<bool> {
+fn takes_next(program: &ReadOnlyProgram, letters: &str) -> Option<bool> {
     for (at, letter) in letters.char_indices() {
         if program.valued.contains(letter) {
             return Some(at + letter.len_utf8() == letters.len());
@@ -117,14 +118,18 @@ fn takes_next(program: &Program, letters: &str) -> Option<bool> {
     Some(false)
 }
 
-fn by_operands<'a>(name: &str, program: &Program, given: Given<'a>) -> Option<Looks<'a>> {
-    let everything = |is: bool| if is { Depth::Everything } else { Depth::Named };
+fn inputs_by_operands<'a>(
+    name: &str,
+    program: &ReadOnlyProgram,
+    given: ProgramArguments<'a>,
+) -> Option<ReadOnlyInputs<'a>> {
+    let everything = |is: bool| if is { ReadDepth::Everything } else { ReadDepth::Named };
     let paths = match program.operands {
-        Operands::None => given.operands.is_empty().then(Vec::new)?,
-        Operands::Text => given.operands.clone(),
-        Operands::Paths => given.operands.clone(),
-        Operands::OneFolder => (given.operands.len() == 1).then(|| given.operands.clone())?,
-        Operands::PatternThenPaths => {
+        OperandKind::None => given.operands.is_empty().then(Vec::new)?,
+        OperandKind::Text => given.operands.clone(),
+        OperandKind::Paths => given.operands.clone(),
+        OperandKind::OneFolder => (given.operands.len() == 1).then(|| given.operands.clone())?,
+        OperandKind::PatternThenPaths => {
             let by_option = given.has("e", &["regexp", "files", "type-list"]);
             let skipped = usize::from(!by_option && !given.long_before);
             given.operands.iter().skip(skipped).copied().collect()
@@ -132,26 +137,26 @@ fn by_operands<'a>(name: &str, program: &Program, given: Given<'a>) -> Option<Lo
     };
     // Words that are no paths may still be patterns, which the shell would look up.
     let paths = match program.operands {
-        Operands::Text => paths.into_iter().filter(|word| matches!(word, Word::Glob(_))).collect(),
+        OperandKind::Text => paths.into_iter().filter(|word| matches!(word, ShellWord::Glob(_))).collect(),
         _ => paths,
     };
     let depth = match name {
-        "rg" if given.has("u.", &["hidden", "no-ignore"]) => Depth::Everything,
-        "rg" => Depth::Visible,
+        "rg" if given.has("u.", &["hidden", "no-ignore"]) => ReadDepth::Everything,
+        "rg" => ReadDepth::Visible,
         "grep" | "egrep" | "fgrep" | "diff" => everything(given.has("r", &["recursive"])),
-        _ => Depth::Named,
+        _ => ReadDepth::Named,
     };
-    Some(Looks { paths, depth, git: false })
+    Some(ReadOnlyInputs { paths, depth, git: false })
 }
 
-fn text(word: &Word) -> &str {
+fn text(word: &ShellWord) -> &str {
     match word {
-        Word::Known(text) | Word::Glob(text) | Word::Unknown(text) => text,
+        ShellWord::Known(text) | ShellWord::Glob(text) | ShellWord::Unknown(text) => text,
     }
 }
 
 /// Without an action `find` prints names.
-fn find(args: &[Word]) -> Option<Looks<'_>> {
+fn find(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     #[rustfmt::skip]
     const ALONE: [&str; 21] = [
         "!", "(", ")", ",", "-a", "-and", "-depth", "-empty", "-executable", "-false", "-ls", "-mount", "-not", "-o",
@@ -162,7 +167,7 @@ fn find(args: &[Word]) -> Option<Looks<'_>> {
         "-amin", "-atime", "-cmin", "-ctime", "-iname", "-ipath", "-iregex", "-maxdepth", "-mindepth", "-mmin",
         "-mtime", "-name", "-path", "-perm", "-printf", "-regex", "-regextype", "-size", "-type", "-user", "-wholename",
     ];
-    let begins = |word: &Word| text(word).starts_with('-') || ["!", "(", ","].contains(&text(word));
+    let begins = |word: &ShellWord| text(word).starts_with('-') || ["!", "(", ","].contains(&text(word));
     let end = args.iter().position(begins).unwrap_or(args.len());
     let (paths, mut rest) = args.split_at_checked(end)?;
     while let [word, after @ ..] = rest {
@@ -170,35 +175,36 @@ fn find(args: &[Word]) -> Option<Looks<'_>> {
             alone if ALONE.contains(&alone) => after,
             // Not even a pattern may become several words.
             valued if VALUED.contains(&valued) => match after {
-                [Word::Known(_), further @ ..] => further,
+                [ShellWord::Known(_), further @ ..] => further,
                 [..] => return None,
             },
             _ => return None,
         };
     }
-    Some(Looks { paths: paths.iter().collect(), ..Looks::default() })
+    Some(ReadOnlyInputs { paths: paths.iter().collect(), ..ReadOnlyInputs::default() })
 }
 
 /// A script of line numbers prints lines.
-fn sed(args: &[Word]) -> Option<Looks<'_>> {
-    let [Word::Known(quiet), Word::Known(script), paths @ ..] = args else { return None };
+fn sed(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
+    let [ShellWord::Known(quiet), ShellWord::Known(script), paths @ ..] = args else { return None };
     let prints = !script.is_empty() && script.chars().all(|c| c.is_ascii_digit() || ",;$pq ".contains(c));
     let plain = paths.iter().all(|word| !text(word).starts_with('-'));
-    (quiet == "-n" && prints && plain).then(|| Looks { paths: paths.iter().collect(), ..Looks::default() })
+    (quiet == "-n" && prints && plain)
+        .then(|| ReadOnlyInputs { paths: paths.iter().collect(), ..ReadOnlyInputs::default() })
 }
 
-fn date(args: &[Word]) -> Option<Looks<'_>> {
-    let fits = |word: &Word| match word {
-        Word::Known(text) => {
+fn date(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
+    let fits = |word: &ShellWord| match word {
+        ShellWord::Known(text) => {
             text.starts_with('+') || ["-u", "-I", "-R", "-Is", "-Iseconds", "--utc"].contains(&text.as_str())
         }
-        Word::Glob(_) | Word::Unknown(_) => false,
+        ShellWord::Glob(_) | ShellWord::Unknown(_) => false,
     };
-    args.iter().all(fits).then(Looks::default)
+    args.iter().all(fits).then(ReadOnlyInputs::default)
 }
 
 /// Commands of git that look, where no option makes them do more. The reader has looked at their options already.
-fn git(args: &[Word]) -> Option<Looks<'_>> {
+fn git(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     #[rustfmt::skip]
     const LOOK: [&str; 25] = [
         "blame", "cat-file", "check-ignore", "cherry", "count-objects", "describe", "diff", "diff-files", "diff-index",
@@ -209,19 +215,19 @@ fn git(args: &[Word]) -> Option<Looks<'_>> {
     let mut rest = args;
     let (command, words) = loop {
         match rest {
-            [Word::Known(option), after @ ..] if option == "--no-pager" || option == "-P" => rest = after,
-            [Word::Known(option), folder, after @ ..] if option == "-C" => {
+            [ShellWord::Known(option), after @ ..] if option == "--no-pager" || option == "-P" => rest = after,
+            [ShellWord::Known(option), folder, after @ ..] if option == "-C" => {
                 paths.push(folder);
                 rest = after;
             }
-            [Word::Known(option)] if option == "--version" => return Some(Looks::default()),
-            [Word::Known(command), words @ ..] if !command.starts_with('-') => break (command.as_str(), words),
+            [ShellWord::Known(option)] if option == "--version" => return Some(ReadOnlyInputs::default()),
+            [ShellWord::Known(command), words @ ..] if !command.starts_with('-') => break (command.as_str(), words),
             _ => return None,
         }
     };
-    let is_option = |word: &&Word| text(word).starts_with('-');
+    let is_option = |word: &&ShellWord| text(word).starts_with('-');
     let options: Vec<&str> = words.iter().filter(is_option).map(text).collect();
-    let operands: Vec<&Word> = words.iter().filter(|word| !is_option(word)).collect();
+    let operands: Vec<&ShellWord> = words.iter().filter(|word| !is_option(word)).collect();
     let lists = |listed: &[&str]| {
         let listing = |option: &&str| listed.contains(option) || option.starts_with("--sort=");
         let says = options.iter().any(|option| ["-l", "--list"].contains(option));
@@ -239,5 +245,5 @@ fn git(args: &[Word]) -> Option<Looks<'_>> {
     };
     // What a long option has behind its sign may be a file.
     paths.extend(operands);
-    looks.then_some(Looks { paths, depth: Depth::Named, git: true })
+    looks.then_some(ReadOnlyInputs { paths, depth: ReadDepth::Named, git: true })
 }

@@ -2,19 +2,19 @@
 
 /// A program, and what it may be given.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Program {
+pub(super) struct ReadOnlyProgram {
     pub(super) names: &'static [&'static str],
     /// Letters that stand alone.
     pub(super) flags: &'static str,
     /// Letters whose value follows, attached or as the next argument.
     pub(super) valued: &'static str,
     pub(super) longs: &'static [&'static str],
-    pub(super) operands: Operands,
+    pub(super) operands: OperandKind,
 }
 
 /// What its operands are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operands {
+pub(super) enum OperandKind {
     None,
     /// Words that it prints, or computes with.
     Text,
@@ -25,30 +25,30 @@ pub(super) enum Operands {
     PatternThenPaths,
 }
 
-use Operands::{OneFolder, Paths, PatternThenPaths, Text};
+use OperandKind::{OneFolder, Paths, PatternThenPaths, Text};
 
 const fn program(
     names: &'static [&'static str],
     flags: &'static str,
     valued: &'static str,
     longs: &'static [&'static str],
-    operands: Operands,
-) -> Program {
-    Program { names, flags, valued, longs, operands }
+    operands: OperandKind,
+) -> ReadOnlyProgram {
+    ReadOnlyProgram { names, flags, valued, longs, operands }
 }
 
 /// The table. Options that follow links, read lists of files, or write are left out.
 #[rustfmt::skip]
-pub(super) const PROGRAMS: &[Program] = &[
+pub(super) const PROGRAMS: &[ReadOnlyProgram] = &[
     program(&["echo", "printf", "true", "false", ":", "sleep", "seq", "expr", "exit", "return", "break", "continue"], "", "", &[], Text),
     program(&["basename", "dirname"], "az", "s", &["suffix", "multiple", "zero"], Text),
     program(&["tr"], "cCdst", "", &["complement", "delete", "squeeze-repeats", "truncate-set1"], Text),
     program(&["which", "type"], "apt", "", &["all"], Text),
-    program(&["whoami", "tty", "logname"], "", "", &[], Operands::None),
-    program(&["uname"], "asnrvmpio", "", &["all"], Operands::None),
-    program(&["nproc"], "", "", &["all"], Operands::None),
-    program(&["id"], "gGnruz", "", &[], Operands::None),
-    program(&["pwd"], "LP", "", &[], Operands::None),
+    program(&["whoami", "tty", "logname"], "", "", &[], OperandKind::None),
+    program(&["uname"], "asnrvmpio", "", &["all"], OperandKind::None),
+    program(&["nproc"], "", "", &["all"], OperandKind::None),
+    program(&["id"], "gGnruz", "", &[], OperandKind::None),
+    program(&["pwd"], "LP", "", &[], OperandKind::None),
     program(&["cd"], "P", "", &[], OneFolder),
     program(&["test", "["], "abcdefghknoprstuwxzGLNOSeqlmi", "", &[], Paths),
     program(&["ls"], "1aAbBcCdfFghiklmnopqQrRsStuUvxXZ", "wIT", &["all", "almost-all", "human-readable", "recursive", "reverse", "sort", "time", "color", "classify", "directory", "group-directories-first", "hide", "ignore", "inode", "size", "full-time", "time-style", "format", "no-group", "numeric-uid-gid", "file-type", "si", "width", "help", "version"], Paths),

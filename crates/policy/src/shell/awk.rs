@@ -1,17 +1,17 @@
 //! awk: a language that can run commands and write files.
 
-use super::raw::Spelled;
+use super::raw_command::RawWord;
 
 /// What a program of awk needs to do more than print.
 const SIGNS: [&str; 6] = ["system", "|", "getline", ">", "@", "ENVIRON"];
 
 /// Why an awk may do more than print.
-pub(super) fn tricks(args: &[Spelled]) -> Option<String> {
+pub(super) fn risks(args: &[RawWord]) -> Option<String> {
     let mut rest = args.iter();
     let program = loop {
         match rest.next()?.text() {
             None => return Some("its program is only known when it runs".to_owned()),
-            Some("--") => break rest.next().and_then(Spelled::text),
+            Some("--") => break rest.next().and_then(RawWord::text),
             Some("-F" | "-v" | "--field-separator" | "--assign") => {
                 rest.next();
             }

@@ -1,7 +1,7 @@
 //! Commands of the shell itself that run text, or change what later commands mean.
 
-use super::raw::Spelled;
-use super::{Word, variables};
+use super::raw_command::RawWord;
+use super::{ShellWord, variables};
 
 /// Commands that are never clear.
 #[rustfmt::skip]
@@ -11,7 +11,7 @@ const EVALUATES: [&str; 21] = [
 ];
 
 /// Why a command of the shell is unclear; nothing where its name says what it does.
-pub(super) fn problem(name: &str, args: &[Spelled]) -> Option<&'static str> {
+pub(super) fn problem(name: &str, args: &[RawWord]) -> Option<&'static str> {
     const VARIABLE: &str = "it sets a variable that other programs may listen to";
     let known = |fits: &dyn Fn(&str) -> bool| args.iter().any(|arg| arg.text().is_some_and(fits));
     match name {
@@ -43,19 +43,19 @@ fn is_plain_setting(text: &str) -> bool {
 }
 
 /// The text of a list is expanded, even where it was quoted; so the value must be known, and no list.
-fn declares(arg: &Spelled, fits: fn(&str, &Word) -> bool) -> bool {
+fn declares(arg: &RawWord, fits: fn(&str, &ShellWord) -> bool) -> bool {
     let Some(text) = arg.text() else { return false };
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     // What is added to a value, or exported as it is, is judged by nothing but its name.
     let value_known = text.contains('=') && !name.ends_with('+');
-    let word = Word::Known(if value_known { value.to_owned() } else { "C".to_owned() });
+    let word = ShellWord::Known(if value_known { value.to_owned() } else { "C".to_owned() });
     let plain = !value.starts_with('(') && fits(name.strip_suffix('+').unwrap_or(name), &word);
     let plain = plain && (value_known || !variables::is_locale(name.strip_suffix('+').unwrap_or(name)));
     plain || ["-p", "-r", "-g"].contains(&text)
 }
 
 /// Whether `read` fills only variables that nobody else listens to.
-fn reads_privately(args: &[Spelled]) -> bool {
+fn reads_privately(args: &[RawWord]) -> bool {
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         match arg.text() {
@@ -71,8 +71,8 @@ fn reads_privately(args: &[Spelled]) -> bool {
 }
 
 /// `printf -v` and `%n` set variables.
-fn sets_by_format(args: &[Spelled]) -> bool {
-    let format = args.iter().filter_map(Spelled::text).find(|text| *text != "--").unwrap_or_default();
+fn sets_by_format(args: &[RawWord]) -> bool {
+    let format = args.iter().filter_map(RawWord::text).find(|text| *text != "--").unwrap_or_default();
     let flag = |c: char| !c.is_ascii_alphabetic() || "hjlLtz".contains(c);
     let counts = format.split('%').skip(1).any(|rest| rest.trim_start_matches(flag).starts_with('n'));
     counts || format.starts_with("-v")

@@ -1,16 +1,16 @@
 //! Compound commands: loops, branches, groups and functions.
 
-use super::list::Until;
-use super::reader::{Reader, Step};
-use super::{When, Word, variables};
+use super::list::ListTerminator;
+use super::parser::{ParseResult, ShellParser};
+use super::{CommandTiming, ShellWord, variables};
 
-impl Reader<'_> {
+impl ShellParser<'_> {
     /// Reads one command of a pipeline.
-    pub(super) fn command(&mut self) -> Step {
+    pub(super) fn command(&mut self) -> ParseResult {
         if self.compound()? {
             return self.redirects();
         }
-        match self.run() {
+        match self.peek_token() {
             "coproc" => self.coprocess(),
             "function" => self.function_word(),
             "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "in" | "}" | "!" | "]]" => {
@@ -21,7 +21,7 @@ impl Reader<'_> {
     }
 
     /// Reads a compound command without its redirections, if one begins here.
-    fn compound(&mut self) -> Step<bool> {
+    fn compound(&mut self) -> ParseResult<bool> {
         if self.sees("((") {
             self.arithmetic()?;
             return Ok(true);
@@ -30,7 +30,7 @@ impl Reader<'_> {
             self.until_parenthesis()?;
             return Ok(true);
         }
-        match self.run() {
+        match self.peek_token() {
             "{" => self.group()?,
             "if" => self.branches()?,
             "while" => self.repeat("while")?,
@@ -44,29 +44,29 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn group(&mut self) -> Step {
+    fn group(&mut self) -> ParseResult {
         self.expect("{")?;
-        self.list(Until::Words(&["}"]))?;
+        self.list(ListTerminator::Words(&["}"]))?;
         self.expect("}")
     }
 
-    fn body(&mut self) -> Step {
+    fn body(&mut self) -> ParseResult {
         self.expect("do")?;
-        self.list(Until::Words(&["done"]))?;
+        self.list(ListTerminator::Words(&["done"]))?;
         self.expect("done")
     }
 
-    fn branches(&mut self) -> Step {
+    fn branches(&mut self) -> ParseResult {
         self.expect("if")?;
         loop {
-            self.list(Until::Words(&["then"]))?;
+            self.list(ListTerminator::Words(&["then"]))?;
             self.expect("then")?;
-            self.list(Until::Words(&["elif", "else", "fi"]))?;
-            match self.run() {
+            self.list(ListTerminator::Words(&["elif", "else", "fi"]))?;
+            match self.peek_token() {
                 "elif" => self.expect("elif")?,
                 "else" => {
                     self.expect("else")?;
-                    self.list(Until::Words(&["fi"]))?;
+                    self.list(ListTerminator::Words(&["fi"]))?;
                     return self.expect("fi");
                 }
                 _ => return self.expect("fi"),
@@ -74,17 +74,17 @@ impl Reader<'_> {
         }
     }
 
-    fn repeat(&mut self, word: &'static str) -> Step {
+    fn repeat(&mut self, word: &'static str) -> ParseResult {
         self.expect(word)?;
-        self.list(Until::Words(&["do"]))?;
+        self.list(ListTerminator::Words(&["do"]))?;
         self.body()
     }
 
-    fn each(&mut self, word: &'static str) -> Step {
+    fn each(&mut self, word: &'static str) -> ParseResult {
         self.expect(word)?;
         self.blanks()?;
         let from = self.at;
-        let name = self.run();
+        let name = self.peek_token();
         if !variables::is_name(name) {
             return self.stop("this loop is not one that is read");
         }
@@ -93,7 +93,7 @@ impl Reader<'_> {
             self.doubt(from, "it sets a variable that other programs may listen to");
         }
         self.gap()?;
-        if self.run() == "in" {
+        if self.peek_token() == "in" {
             self.at += 2;
             self.words()?;
         }
@@ -104,7 +104,7 @@ impl Reader<'_> {
     }
 
     /// Reads words up to an operator.
-    fn words(&mut self) -> Step {
+    fn words(&mut self) -> ParseResult {
         loop {
             self.blanks()?;
             if self.word()?.is_none() {
@@ -113,7 +113,7 @@ impl Reader<'_> {
         }
     }
 
-    fn case(&mut self) -> Step {
+    fn case(&mut self) -> ParseResult {
         self.expect("case")?;
         self.blanks()?;
         if self.word()?.is_none() {
@@ -123,11 +123,11 @@ impl Reader<'_> {
         self.expect("in")?;
         loop {
             self.gap()?;
-            if self.run() == "esac" {
+            if self.peek_token() == "esac" {
                 return self.expect("esac");
             }
             self.patterns()?;
-            self.list(Until::Item)?;
+            self.list(ListTerminator::Item)?;
             let more = [";;&", ";;", ";&"].iter().any(|end| self.take(end));
             if !more {
                 return self.expect("esac");
@@ -135,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    fn patterns(&mut self) -> Step {
+    fn patterns(&mut self) -> ParseResult {
         self.take("(");
         loop {
             self.blanks()?;
@@ -153,11 +153,11 @@ impl Reader<'_> {
     }
 
     /// `[[ … ]]` expands its words, and some of its operators evaluate them.
-    fn condition(&mut self) -> Step {
+    fn condition(&mut self) -> ParseResult {
         self.expect("[[")?;
         loop {
             self.blanks()?;
-            if self.run() == "]]" {
+            if self.peek_token() == "]]" {
                 return self.expect("]]");
             }
             if ["&&", "||", "(", ")", "<", ">"].iter().any(|operator| !self.is_process() && self.take(operator)) {
@@ -165,15 +165,18 @@ impl Reader<'_> {
             }
             let Some(words) = self.word()? else { return self.stop("this condition is not one that is read") };
             let evaluates = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"];
-            if words.iter().any(|word| matches!(&word.word, Word::Known(text) if evaluates.contains(&text.as_str()))) {
+            if words
+                .iter()
+                .any(|word| matches!(&word.word, ShellWord::Known(text) if evaluates.contains(&text.as_str())))
+            {
                 return self.stop("a condition may evaluate what is only known when it runs");
             }
         }
     }
 
-    fn coprocess(&mut self) -> Step {
+    fn coprocess(&mut self) -> ParseResult {
         self.found.starts.insert(self.at);
-        self.when = When::Elsewhere;
+        self.timing = CommandTiming::Unordered;
         self.expect("coproc")?;
         self.blanks()?;
         if self.compound()? {
@@ -184,10 +187,10 @@ impl Reader<'_> {
         if self.sees("(") { self.stop("a coprocess has a name") } else { Ok(()) }
     }
 
-    fn function_word(&mut self) -> Step {
+    fn function_word(&mut self) -> ParseResult {
         self.expect("function")?;
         self.blanks()?;
-        let name = self.run();
+        let name = self.peek_token();
         self.at += name.len();
         self.blanks()?;
         if self.take("(") {
@@ -200,13 +203,13 @@ impl Reader<'_> {
     }
 
     /// Reads the body of a function. What it starts counts, whether or not the function is called.
-    pub(super) fn function(&mut self, name: &str) -> Step {
+    pub(super) fn function(&mut self, name: &str) -> ParseResult {
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
         if !plain || name.is_empty() {
             return self.stop("this function is not one that is read");
         }
         self.gap()?;
-        let body = self.deeper(Reader::compound)?;
+        let body = self.deeper(ShellParser::compound)?;
         if body { self.redirects() } else { self.stop("a function has no body") }
     }
 }

@@ -1,21 +1,21 @@
 //! Expansions: substitutions are read, and what evaluates text that is only known when it runs is refused.
 
-use super::reader::{Reader, Step};
+use super::parser::{ParseResult, ShellParser};
 
-impl<'a> Reader<'a> {
+impl<'a> ShellParser<'a> {
     /// Reads what a `$` begins. A `$` that begins nothing is itself, and is returned.
-    pub(super) fn dollar(&mut self) -> Step<Option<&'a str>> {
+    pub(super) fn dollar(&mut self) -> ParseResult<Option<&'a str>> {
         let from = self.at;
         self.at += 1;
         match self.peek() {
             Some('(') if self.sees("((") => self.arithmetic()?,
             Some('(') => {
                 self.at += 1;
-                self.substitution(Reader::until_parenthesis)?;
+                self.substitution(ShellParser::until_parenthesis)?;
             }
             Some('{') => {
                 self.at += 1;
-                self.deeper(Reader::parameter)?;
+                self.deeper(ShellParser::parameter)?;
             }
             Some('[') => return self.stop("`$[` is arithmetic of old shells"),
             Some('\\') if self.sees("\\\n") => return self.stop("a line is continued in the middle of a word"),
@@ -31,7 +31,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Arithmetic evaluates the values of its variables as text, substitutions in them included; so only numbers pass.
-    pub(super) fn arithmetic(&mut self) -> Step {
+    pub(super) fn arithmetic(&mut self) -> ParseResult {
         self.at += 2;
         let inside = self.take_while(|c| c.is_ascii_digit() || " \t+-*/%<>=!&|^~?:,()".contains(c));
         let from = self.at - inside.len();
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `${…}` after its opening.
-    fn parameter(&mut self) -> Step {
+    fn parameter(&mut self) -> ParseResult {
         let length = self.sees("#") && !self.sees("#}");
         if length {
             self.at += 1;
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         self.parameter_word()
     }
 
-    fn parameter_name(&mut self) -> Step {
+    fn parameter_name(&mut self) -> ParseResult {
         let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
         if name.is_empty() && !"@*#?-$!".contains(self.bump().unwrap_or(' ')) {
             return self.stop("this expansion is not one that is read");
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn parameter_operator(&mut self) -> Step {
+    fn parameter_operator(&mut self) -> ParseResult {
         let known = [":-", ":+", ":?", "-", "+", "?", "##", "#", "%%", "%", "//", "/", "^^", "^", ",,", ","];
         if known.iter().any(|operator| self.take(operator)) {
             return Ok(());
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Quotes mean different things here inside and outside of double quotes, so they are refused.
-    fn parameter_word(&mut self) -> Step {
+    fn parameter_word(&mut self) -> ParseResult {
         loop {
             match self.peek() {
                 Some('}') => {
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a substitution in backquotes, in which none of the refused characters may stand.
-    pub(super) fn backquoted(&mut self, refused: impl Fn(char) -> bool) -> Step {
+    pub(super) fn backquoted(&mut self, refused: impl Fn(char) -> bool) -> ParseResult {
         self.at += 1;
         let from = self.at;
         let inside = self.take_while(|c| c != '`');
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         if !self.take("`") {
             return self.stop("a quote is not closed");
         }
-        self.within(from, to, |inner| inner.substitution(Reader::until_end))
+        self.within(from, to, |inner| inner.substitution(ShellParser::until_end))
     }
 }
 

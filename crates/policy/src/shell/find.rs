@@ -1,36 +1,36 @@
 //! `find`: what its actions run.
 
-use super::raw::{Raw, Spelled};
-use super::settle::Runs;
+use super::raw_command::{RawCommand, RawWord};
+use super::resolve::InnerCommands;
 
 const ACTIONS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 
 /// What the actions of a `find` run.
-pub(super) fn runs(raw: &Raw) -> Runs {
-    let mut runs = Runs::itself();
+pub(super) fn inner_commands(raw: &RawCommand) -> InnerCommands {
+    let mut runs = InnerCommands::itself();
     let mut rest = raw.args();
     while let [arg, after @ ..] = rest {
         rest = after;
         match arg.text() {
             Some(action) if ACTIONS.contains(&action) => {
-                let ends = |at: &usize| match after.get(*at).and_then(Spelled::text) {
+                let ends = |at: &usize| match after.get(*at).and_then(RawWord::text) {
                     Some(";") => true,
                     Some("+") => at.checked_sub(1).and_then(|before| after.get(before)?.text()) == Some("{}"),
                     Some(_) | None => false,
                 };
                 let end = (0..after.len()).find(ends);
                 let Some((command, further)) = end.and_then(|end| after.split_at_checked(end)) else {
-                    return Runs::unclear("an action of find does not end");
+                    return InnerCommands::unclear("an action of find does not end");
                 };
                 if !command.first().is_some_and(names_program) {
-                    return Runs::unclear("what an action of find runs is not known");
+                    return InnerCommands::unclear("what an action of find runs is not known");
                 }
                 runs.commands.push(inner(raw, command));
                 rest = further;
             }
-            Some("-delete") => runs.tricks.push("it deletes what it finds"),
+            Some("-delete") => runs.risks.push("it deletes what it finds"),
             Some(action) if action.starts_with("-fprint") || action == "-fls" => {
-                runs.tricks.push("it writes to a file");
+                runs.risks.push("it writes to a file");
             }
             Some(_) | None => {}
         }
@@ -39,17 +39,17 @@ pub(super) fn runs(raw: &Raw) -> Runs {
 }
 
 /// An option or an operator here means that the action was an argument of something else.
-fn names_program(word: &Spelled) -> bool {
+fn names_program(word: &RawWord) -> bool {
     word.prefix.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_'))
 }
 
 /// The command of an action, in which `{}` is a file that is found.
-fn inner(raw: &Raw, words: &[Spelled]) -> Raw {
+fn inner(raw: &RawCommand, words: &[RawWord]) -> RawCommand {
     let mut inner = raw.inner(words);
     for word in &mut inner.words {
-        if word.shown().contains("{}") {
+        if word.display().contains("{}") {
             // What is found begins with the folder that was searched, which may be anything.
-            *word = Spelled { splits: true, ..Spelled::unknown(word.shown(), "") };
+            *word = RawWord { splits: true, ..RawWord::unknown(word.display(), "") };
         }
     }
     inner

@@ -1,6 +1,6 @@
 //! Here-documents.
 
-use super::reader::{Reader, Step, is_break};
+use super::parser::{ParseResult, ShellParser, is_break};
 
 /// A here-document whose body is still to come.
 #[derive(Debug, Clone)]
@@ -12,11 +12,11 @@ pub(super) struct HereDocument {
     tabs: bool,
 }
 
-impl Reader<'_> {
+impl ShellParser<'_> {
     /// Reads the delimiter after `<<` or `<<-`.
-    pub(super) fn here_delimiter(&mut self, tabs: bool) -> Step {
+    pub(super) fn here_delimiter(&mut self, tabs: bool) -> ParseResult {
         self.blanks()?;
-        let raw = self.run();
+        let raw = self.peek_token();
         let plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.!".contains(c));
         let unquoted = ['\'', '"'].iter().find_map(|quote| raw.strip_prefix(*quote)?.strip_suffix(*quote));
@@ -33,19 +33,19 @@ impl Reader<'_> {
     }
 
     /// Reads the bodies of the here-documents that were begun on the line that just ended.
-    pub(super) fn here_documents(&mut self) -> Step {
+    pub(super) fn here_documents(&mut self) -> ParseResult {
         for document in std::mem::take(&mut self.pending) {
             let from = self.at;
             let to = self.here_end(&document)?;
             if !document.literal {
-                self.within(from, to, Reader::here_body)?;
+                self.within(from, to, ShellParser::here_body)?;
             }
         }
         Ok(())
     }
 
     /// Moves behind a body and its delimiter, and says where the body ends.
-    fn here_end(&mut self, document: &HereDocument) -> Step<usize> {
+    fn here_end(&mut self, document: &HereDocument) -> ParseResult<usize> {
         loop {
             let (from, line) = (self.at, self.take_while(|c| c != '\n'));
             let line = if document.tabs { line.trim_start_matches('\t') } else { line };
@@ -65,7 +65,7 @@ impl Reader<'_> {
         }
     }
 
-    fn here_body(&mut self) -> Step {
+    fn here_body(&mut self) -> ParseResult {
         while let Some(c) = self.peek() {
             match c {
                 '\\' => {

@@ -1,11 +1,11 @@
 //! Lists and pipelines.
 
-use super::When;
-use super::reader::{Reader, Step};
+use super::CommandTiming;
+use super::parser::{ParseResult, ShellParser};
 
 /// What ends a list.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Until {
+pub(super) enum ListTerminator {
     /// The end of the text.
     End,
     /// A closing parenthesis.
@@ -16,21 +16,21 @@ pub(super) enum Until {
     Item,
 }
 
-impl Reader<'_> {
+impl ShellParser<'_> {
     /// Reads everything to the end.
-    pub(super) fn until_end(&mut self) -> Step {
-        self.list(Until::End)
+    pub(super) fn until_end(&mut self) -> ParseResult {
+        self.list(ListTerminator::End)
     }
 
     /// Reads the commands up to a closing parenthesis, and the parenthesis.
-    pub(super) fn until_parenthesis(&mut self) -> Step {
-        self.list(Until::Parenthesis)?;
+    pub(super) fn until_parenthesis(&mut self) -> ParseResult {
+        self.list(ListTerminator::Parenthesis)?;
         self.at += 1;
         Ok(())
     }
 
     /// Reads commands up to what ends them.
-    pub(super) fn list(&mut self, until: Until) -> Step {
+    pub(super) fn list(&mut self, until: ListTerminator) -> ParseResult {
         let mut empty = true;
         loop {
             self.gap()?;
@@ -57,71 +57,71 @@ impl Reader<'_> {
     }
 
     /// Only a whole text and an item of `case` may hold no command.
-    fn nothing(&self, until: Until) -> Step {
+    fn nothing(&self, until: ListTerminator) -> ParseResult {
         match until {
-            Until::End | Until::Item => Ok(()),
-            Until::Parenthesis | Until::Words(_) => self.stop("a command is missing"),
+            ListTerminator::End | ListTerminator::Item => Ok(()),
+            ListTerminator::Parenthesis | ListTerminator::Words(_) => self.stop("a command is missing"),
         }
     }
 
-    fn is_closed(&self, until: Until) -> bool {
+    fn is_closed(&self, until: ListTerminator) -> bool {
         match until {
-            Until::End => self.rest().is_empty(),
-            Until::Parenthesis => self.sees(")"),
-            Until::Words(words) => words.contains(&self.run()),
-            Until::Item => self.sees(";;") || self.sees(";&") || self.run() == "esac",
+            ListTerminator::End => self.rest().is_empty(),
+            ListTerminator::Parenthesis => self.sees(")"),
+            ListTerminator::Words(words) => words.contains(&self.peek_token()),
+            ListTerminator::Item => self.sees(";;") || self.sees(";&") || self.peek_token() == "esac",
         }
     }
 
-    fn and_or(&mut self) -> Step {
-        self.pipeline(When::Always)?;
+    fn and_or(&mut self) -> ParseResult {
+        self.pipeline(CommandTiming::Once)?;
         loop {
             self.blanks()?;
             if !self.take("&&") && !self.take("||") {
                 return Ok(());
             }
             self.gap()?;
-            self.pipeline(When::Perhaps)?;
+            self.pipeline(CommandTiming::AtMostOnce)?;
         }
     }
 
-    fn pipeline(&mut self, when: When) -> Step {
+    fn pipeline(&mut self, when: CommandTiming) -> ParseResult {
         self.pipeline_words()?;
         let before = self.found.commands.len();
         // What stands in something else may run often, or in a process of its own.
-        self.when = if self.depth == 0 { when } else { When::Elsewhere };
-        self.deeper(Reader::command)?;
+        self.timing = if self.depth == 0 { when } else { CommandTiming::Unordered };
+        self.deeper(ShellParser::command)?;
         loop {
             self.blanks()?;
             if self.sees("||") || !self.take("|") {
                 return Ok(());
             }
             self.elsewhere(before);
-            self.when = When::Elsewhere;
+            self.timing = CommandTiming::Unordered;
             self.take("&");
             self.gap()?;
-            self.deeper(Reader::command)?;
+            self.deeper(ShellParser::command)?;
         }
     }
 
     /// The commands from this one on run in processes of their own.
     fn elsewhere(&mut self, from: usize) {
         for command in self.found.commands.iter_mut().skip(from) {
-            command.when = When::Elsewhere;
+            command.timing = CommandTiming::Unordered;
         }
     }
 
     /// Takes `!` and `time`.
-    fn pipeline_words(&mut self) -> Step {
+    fn pipeline_words(&mut self) -> ParseResult {
         loop {
             self.blanks()?;
-            match self.run() {
+            match self.peek_token() {
                 "!" => self.at += 1,
                 "time" => {
                     self.found.starts.insert(self.at);
                     self.at += 4;
                     self.blanks()?;
-                    if self.run() == "-p" {
+                    if self.peek_token() == "-p" {
                         self.at += 2;
                     } else if self.sees("-") || self.sees("(") {
                         // Inside a substitution some versions of bash refuse a parenthesis here.

@@ -1,10 +1,10 @@
 //! Options as programs read them.
 
-use super::raw::Spelled;
+use super::raw_command::RawWord;
 
 /// The options of a program that runs another one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct OptionSyntax {
     /// Letters that stand alone.
     pub(super) flags: &'static str,
     /// Letters that take a value, attached or as the next argument.
@@ -18,11 +18,12 @@ pub(super) struct Shape {
 }
 
 /// No options at all.
-pub(super) const NONE: Shape = Shape { flags: "", valued: "", attached: "", long_flags: &[], long_valued: &[] };
+pub(super) const NONE: OptionSyntax =
+    OptionSyntax { flags: "", valued: "", attached: "", long_flags: &[], long_valued: &[] };
 
-impl Shape {
+impl OptionSyntax {
     /// Where the operands begin; nothing where an option is not one of these, or is only known when it runs.
-    pub(super) fn operands(&self, args: &[Spelled]) -> Option<usize> {
+    pub(super) fn operands(&self, args: &[RawWord]) -> Option<usize> {
         let mut at = 0;
         while let Some(arg) = args.get(at) {
             let text = match arg.text() {
@@ -82,10 +83,10 @@ pub(super) fn has_letter(text: &str, letters: &str) -> bool {
 }
 
 /// The arguments that may be options: those before `--`. Right after an option `--` may be its value.
-pub(super) fn before_operands(args: &[Spelled]) -> &[Spelled] {
+pub(super) fn before_operands(args: &[RawWord]) -> &[RawWord] {
     let ends = |at: &usize| {
         let value = at.checked_sub(1).and_then(|before| args.get(before)).is_some_and(|before| !before.is_operand());
-        !value && args.get(*at).and_then(Spelled::text) == Some("--")
+        !value && args.get(*at).and_then(RawWord::text) == Some("--")
     };
     let end = (0..args.len()).find(ends).unwrap_or(args.len());
     args.get(..end).unwrap_or_default()

@@ -1,47 +1,47 @@
 //! Redirections: which files the shell itself opens.
 
-use super::raw::Spelled;
-use super::reader::{Reader, Step, is_break};
-use super::{Open, Redirect, Word, variables};
+use super::parser::{ParseResult, ShellParser, is_break};
+use super::raw_command::RawWord;
+use super::{Redirect, RedirectMode, ShellWord, variables};
 
 /// What a redirection did to the command it stands at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Redirected {
+pub(super) enum RedirectOutcome {
     /// There was none.
     No,
     /// A file or a descriptor.
     File,
     /// The text itself is the input.
-    Fed,
+    InlineInput,
 }
 
 /// Operators, longest first, and what their file is opened for.
-const OPERATORS: [(&str, Kind); 12] = [
-    ("<<<", Kind::HereString),
-    ("<<-", Kind::HereDocument { tabs: true }),
-    ("<<", Kind::HereDocument { tabs: false }),
-    ("<&", Kind::Duplicate(Open::Read)),
-    (">&", Kind::Duplicate(Open::Write)),
-    ("<>", Kind::File(&[Open::Read, Open::Write])),
-    (">>", Kind::File(&[Open::Write])),
-    (">|", Kind::File(&[Open::Write])),
-    ("&>>", Kind::File(&[Open::Write])),
-    ("&>", Kind::File(&[Open::Write])),
-    ("<", Kind::File(&[Open::Read])),
-    (">", Kind::File(&[Open::Write])),
+const OPERATORS: [(&str, RedirectKind); 12] = [
+    ("<<<", RedirectKind::HereString),
+    ("<<-", RedirectKind::HereDocument { tabs: true }),
+    ("<<", RedirectKind::HereDocument { tabs: false }),
+    ("<&", RedirectKind::Duplicate(RedirectMode::Read)),
+    (">&", RedirectKind::Duplicate(RedirectMode::Write)),
+    ("<>", RedirectKind::File(&[RedirectMode::Read, RedirectMode::Write])),
+    (">>", RedirectKind::File(&[RedirectMode::Write])),
+    (">|", RedirectKind::File(&[RedirectMode::Write])),
+    ("&>>", RedirectKind::File(&[RedirectMode::Write])),
+    ("&>", RedirectKind::File(&[RedirectMode::Write])),
+    ("<", RedirectKind::File(&[RedirectMode::Read])),
+    (">", RedirectKind::File(&[RedirectMode::Write])),
 ];
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum RedirectKind {
     HereString,
     HereDocument { tabs: bool },
-    Duplicate(Open),
-    File(&'static [Open]),
+    Duplicate(RedirectMode),
+    File(&'static [RedirectMode]),
 }
 
-impl Reader<'_> {
+impl ShellParser<'_> {
     /// Reads a redirection, if one begins here.
-    pub(super) fn redirect(&mut self) -> Step<Redirected> {
+    pub(super) fn redirect(&mut self) -> ParseResult<RedirectOutcome> {
         let from = self.at;
         self.descriptor();
         let process = self.is_process();
@@ -49,33 +49,33 @@ impl Reader<'_> {
         // `&>` takes no descriptor; `2&>x` is a word, an operator and a file.
         let Some((text, kind)) = operator.filter(|(text, _)| self.at == from || !text.starts_with('&')) else {
             self.at = from;
-            return Ok(Redirected::No);
+            return Ok(RedirectOutcome::No);
         };
         self.name_of_descriptor(from);
         self.at += text.len();
         match *kind {
-            Kind::HereDocument { tabs } => {
+            RedirectKind::HereDocument { tabs } => {
                 self.here_delimiter(tabs)?;
-                return Ok(Redirected::Fed);
+                return Ok(RedirectOutcome::InlineInput);
             }
-            Kind::HereString => {
+            RedirectKind::HereString => {
                 self.target()?;
-                return Ok(Redirected::Fed);
+                return Ok(RedirectOutcome::InlineInput);
             }
-            Kind::Duplicate(open) => self.duplicate(open)?,
-            Kind::File(opens) => {
+            RedirectKind::Duplicate(open) => self.duplicate(open)?,
+            RedirectKind::File(opens) => {
                 let file = self.target()?;
                 self.open(opens, file)?;
             }
         }
-        Ok(Redirected::File)
+        Ok(RedirectOutcome::File)
     }
 
     /// Reads every redirection after a compound command.
-    pub(super) fn redirects(&mut self) -> Step {
+    pub(super) fn redirects(&mut self) -> ParseResult {
         loop {
             self.blanks()?;
-            if self.redirect()? == Redirected::No {
+            if self.redirect()? == RedirectOutcome::No {
                 return Ok(());
             }
         }
@@ -100,7 +100,7 @@ impl Reader<'_> {
     }
 
     /// Reads the word after an operator; nothing where it is a process, which is no file.
-    fn target(&mut self) -> Step<Option<Spelled>> {
+    fn target(&mut self) -> ParseResult<Option<RawWord>> {
         if self.sees("\\\n") {
             return self.stop("a line is continued in the middle of a word");
         }
@@ -114,12 +114,12 @@ impl Reader<'_> {
         match self.word()?.as_deref() {
             Some(_) if self.since(from).starts_with('#') => self.stop("a redirection has no file"),
             Some([word]) => Ok(Some(word.clone())),
-            Some(_) => Ok(Some(Spelled { splits: true, ..Spelled::unknown(self.since(from), "") })),
+            Some(_) => Ok(Some(RawWord { splits: true, ..RawWord::unknown(self.since(from), "") })),
             None => self.stop("a redirection has no file"),
         }
     }
 
-    fn duplicate(&mut self, open: Open) -> Step {
+    fn duplicate(&mut self, open: RedirectMode) -> ParseResult {
         self.take_while(|c| c == ' ' || c == '\t');
         if self.take("-") {
             // A dash closes the descriptor, and what stands right behind it is a word of its own.
@@ -127,30 +127,30 @@ impl Reader<'_> {
             return if ends { Ok(()) } else { self.stop("a descriptor is closed in the middle of a word") };
         }
         let file = self.target()?;
-        let descriptor = file.as_ref().and_then(Spelled::text).is_some_and(|text| {
+        let descriptor = file.as_ref().and_then(RawWord::text).is_some_and(|text| {
             let number = text.strip_suffix('-').unwrap_or(text);
             !text.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
         });
         match (descriptor, open) {
             (true, _) => Ok(()),
             // Bash expands this word twice, so that even quoted text in it may run.
-            (false, Open::Write) if !file.as_ref().is_some_and(|file| file.plain && file.text().is_some()) => {
+            (false, RedirectMode::Write) if !file.as_ref().is_some_and(|file| file.plain && file.text().is_some()) => {
                 self.stop("the shell expands the name of this file twice")
             }
-            (false, Open::Write) => self.open(&[Open::Write], file),
-            (false, Open::Read) => self.stop("a descriptor is only known when it runs"),
+            (false, RedirectMode::Write) => self.open(&[RedirectMode::Write], file),
+            (false, RedirectMode::Read) => self.stop("a descriptor is only known when it runs"),
         }
     }
 
-    fn open(&mut self, opens: &[Open], file: Option<Spelled>) -> Step {
+    fn open(&mut self, opens: &[RedirectMode], file: Option<RawWord>) -> ParseResult {
         let Some(file) = file else { return Ok(()) };
-        let text = file.shown();
+        let text = file.display();
         if text.contains("/dev/tcp") || text.contains("/dev/udp") {
             return self.stop("the shell may open a connection");
         }
         if !["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"].contains(&text) {
-            let word = if file.splits { Word::Unknown(text.to_owned()) } else { file.word };
-            self.found.files.extend(opens.iter().map(|open| Redirect { open: *open, file: word.clone() }));
+            let word = if file.splits { ShellWord::Unknown(text.to_owned()) } else { file.word };
+            self.found.files.extend(opens.iter().map(|open| Redirect { mode: *open, file: word.clone() }));
         }
         Ok(())
     }

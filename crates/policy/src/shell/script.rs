@@ -2,49 +2,49 @@
 
 /// What a command line would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Script {
+pub struct ShellScript {
     /// Every simple command in it, whatever it stands in, those inside wrappers such as `env` or `bash -c` included.
-    pub commands: Vec<Simple>,
+    pub commands: Vec<SimpleCommand>,
     /// Files that the shell itself opens.
     pub files: Vec<Redirect>,
     /// What could not be read, or means something only when it runs. A command with any of these is not simply allowed.
-    pub unclear: Vec<Unclear>,
+    pub unclear: Vec<UnclearPart>,
 }
 
 /// One simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Simple {
+pub struct SimpleCommand {
     /// The program or builtin as it is written, without quotes, such as `git` or `/usr/bin/git`.
     pub name: String,
     /// Its arguments.
-    pub args: Vec<Word>,
+    pub args: Vec<ShellWord>,
     /// Variables that are set for it alone.
-    pub sets: Vec<(String, Word)>,
+    pub assignments: Vec<(String, ShellWord)>,
     /// Reasons why it may start other programs than its name says, or do more than such a program usually does: a `-c`
     /// of git, a `--to-command` of tar. A pattern with a wildcard does not cover a command that has any.
-    pub tricks: Vec<String>,
+    pub risks: Vec<String>,
     /// What it runs through, outermost first, such as `sudo` or `xargs`. These are started too. Those that do nothing but
     /// run their command, such as `env`, are no commands of their own.
-    pub through: Vec<String>,
+    pub wrappers: Vec<String>,
     /// When it runs.
-    pub when: When,
+    pub timing: CommandTiming,
 }
 
 /// When a command runs, as far as the line it stands in tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum When {
+pub enum CommandTiming {
     /// Once, in the shell itself, after everything that is written before it.
-    Always,
+    Once,
     /// Once at most, in the shell itself, after everything that is written before it.
-    Perhaps,
+    AtMostOnce,
     /// Several times, in another process, or somewhere that is not known.
     #[default]
-    Elsewhere,
+    Unordered,
 }
 
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Word {
+pub enum ShellWord {
     /// Exactly this.
     Known(String),
     /// A pattern of file names that the shell expands.
@@ -57,14 +57,14 @@ pub enum Word {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
     /// What for.
-    pub open: Open,
+    pub mode: RedirectMode,
     /// The file.
-    pub file: Word,
+    pub file: ShellWord,
 }
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Open {
+pub enum RedirectMode {
     /// To be read.
     Read,
     /// To be written.
@@ -73,7 +73,7 @@ pub enum Open {
 
 /// A part of a command that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unclear {
+pub struct UnclearPart {
     /// The part as it is written.
     pub part: String,
     /// Why.

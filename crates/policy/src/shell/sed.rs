@@ -1,12 +1,12 @@
 //! sed: only scripts that surely print are without tricks.
 
 use super::options::is_long;
-use super::raw::Spelled;
+use super::raw_command::RawWord;
 
 const UNREAD: &str = "its script may run commands or write files";
 
 /// Why a sed may do more than print.
-pub(super) fn tricks(args: &[Spelled]) -> Option<String> {
+pub(super) fn risks(args: &[RawWord]) -> Option<String> {
     let mut scripts = Vec::new();
     let mut operand = None;
     let mut rest = args.iter();
@@ -30,14 +30,14 @@ pub(super) fn tricks(args: &[Spelled]) -> Option<String> {
     if scripts.is_empty() {
         scripts.push(operand?.text());
     }
-    let prints = scripts.into_iter().all(|script| script.is_some_and(|script| Script(script).only_prints()));
+    let prints = scripts.into_iter().all(|script| script.is_some_and(|script| SedScript(script).only_prints()));
     (!prints).then(|| UNREAD.to_owned())
 }
 
 /// What is left of a script.
-struct Script<'a>(&'a str);
+struct SedScript<'a>(&'a str);
 
-impl Script<'_> {
+impl SedScript<'_> {
     fn only_prints(&mut self) -> bool {
         loop {
             self.skip(|c| c.is_ascii_whitespace() || c == ';' || c == '}');

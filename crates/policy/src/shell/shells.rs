@@ -1,14 +1,14 @@
 //! Shells that are started by a command: what `-c` says is read like everything else.
 
 use super::builtins;
-use super::raw::{Raw, Spelled};
-use super::settle::Runs;
+use super::raw_command::{RawCommand, RawWord};
+use super::resolve::InnerCommands;
 
 /// Shells whose texts are read.
-const READ: [&str; 4] = ["bash", "sh", "dash", "ash"];
+const PARSED_SHELLS: [&str; 4] = ["bash", "sh", "dash", "ash"];
 /// Shells whose language is another one.
 #[rustfmt::skip]
-const FOREIGN: [&str; 16] = [
+const FOREIGN_SHELLS: [&str; 16] = [
     "zsh", "ksh", "mksh", "oksh", "fish", "csh", "tcsh", "rbash", "pwsh", "yash", "posh", "lksh", "osh", "nu", "elvish",
     "xonsh",
 ];
@@ -19,14 +19,14 @@ const ONLY_BASH: [&str; 12] = ["$'", "$\"", "&>", ">&", "|&", "<(", ">(", "<<<",
 const WORDS_OF_BASH: [&str; 4] = ["function", "coproc", "select", "time"];
 
 pub(super) fn is_shell(base: &str) -> bool {
-    READ.contains(&base) || FOREIGN.contains(&base)
+    PARSED_SHELLS.contains(&base) || FOREIGN_SHELLS.contains(&base)
 }
 
 /// What a shell runs.
-pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
-    let mut runs = Runs::default();
-    if FOREIGN.contains(&base) {
-        runs.tricks.push("its language is not the one that is read here");
+pub(super) fn inner_commands(base: &str, raw: &RawCommand) -> InnerCommands {
+    let mut runs = InnerCommands::default();
+    if FOREIGN_SHELLS.contains(&base) {
+        runs.risks.push("its language is not the one that is read here");
     }
     let mut rest = raw.args().iter();
     let mut text_follows = false;
@@ -35,18 +35,18 @@ pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
         let Some(text) = arg.text() else { break Some(arg) };
         match text {
             "--" | "-" => break rest.next(),
-            "--version" | "--help" => return Runs::itself(),
+            "--version" | "--help" => return InnerCommands::itself(),
             "-o" | "+o" | "-eo" | "-euo" | "-uo" | "-exo" | "-euxo" | "-xeuo" => {
-                if !rest.next().and_then(Spelled::text).is_some_and(builtins::is_named_setting) {
-                    runs.tricks.push("one of its options changes what it reads");
+                if !rest.next().and_then(RawWord::text).is_some_and(builtins::is_named_setting) {
+                    runs.risks.push("one of its options changes what it reads");
                 }
             }
             "--norc" | "--noprofile" | "-p" => {}
-            long if long.starts_with("--") => runs.tricks.push("one of its options changes what it reads"),
+            long if long.starts_with("--") => runs.risks.push("one of its options changes what it reads"),
             letters if letters.starts_with(['-', '+']) => {
                 text_follows |= letters.contains('c');
                 if letters.contains(|c| !"-ceuxfn".contains(c)) {
-                    runs.tricks.push("one of its options changes what it reads");
+                    runs.risks.push("one of its options changes what it reads");
                 }
             }
             _ => break Some(arg),
@@ -54,14 +54,14 @@ pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
     };
     match operand {
         Some(operand) if text_follows => text(base, operand, &mut runs),
-        Some(operand) if operand.is_operand() && !operand.is_stream() && !raw.fed => runs.listed = true,
-        Some(_) | None => runs.tricks.push("its commands come from its input"),
+        Some(operand) if operand.is_operand() && !operand.is_stream() && !raw.has_inline_input => runs.listed = true,
+        Some(_) | None => runs.risks.push("its commands come from its input"),
     }
-    runs.listed |= !runs.tricks.is_empty();
+    runs.listed |= !runs.risks.is_empty();
     runs
 }
 
-fn text(base: &str, operand: &Spelled, runs: &mut Runs) {
+fn text(base: &str, operand: &RawWord, runs: &mut InnerCommands) {
     let Some(text) = operand.text() else {
         runs.listed = true;
         runs.unclear = Some("the text that it runs is only known when it runs");

@@ -1,13 +1,13 @@
 //! Simple commands.
 
-use super::raw::{Raw, Spelled};
-use super::reader::{Reader, Step};
-use super::redirect::Redirected;
-use super::{Word, variables};
+use super::parser::{ParseResult, ShellParser};
+use super::raw_command::{RawCommand, RawWord};
+use super::redirect::RedirectOutcome;
+use super::{ShellWord, variables};
 
 /// What stood where a simple command may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Parts {
+enum SimpleCommandParts {
     /// Words and assignments.
     Words,
     /// Redirections too.
@@ -16,14 +16,14 @@ enum Parts {
     Function,
 }
 
-impl Reader<'_> {
+impl ShellParser<'_> {
     /// Reads a simple command, or the function that its first word names.
-    pub(super) fn simple(&mut self) -> Step {
+    pub(super) fn simple(&mut self) -> ParseResult {
         let from = self.at;
-        let mut raw = Raw { when: std::mem::take(&mut self.when), ..Raw::default() };
+        let mut raw = RawCommand { timing: std::mem::take(&mut self.timing), ..RawCommand::default() };
         let read = self.parts(&mut raw);
         let parts = match read {
-            Ok(Parts::Function) => return Ok(()),
+            Ok(SimpleCommandParts::Function) => return Ok(()),
             Ok(parts) => parts,
             // What is known of a command is worth knowing, even where reading ends in the middle of it.
             Err(stop) => {
@@ -33,25 +33,25 @@ impl Reader<'_> {
         };
         if !raw.words.is_empty() {
             self.found.commands.push(raw);
-        } else if raw.sets.is_empty() && parts == Parts::Words {
+        } else if raw.assignments.is_empty() && parts == SimpleCommandParts::Words {
             return self.stop("a command is missing");
-        } else if raw.sets.iter().any(|(name, value)| !variables::is_private_set(name, value)) {
+        } else if raw.assignments.iter().any(|(name, value)| !variables::is_private_set(name, value)) {
             self.doubt(from, "it sets a variable that other programs may listen to");
         }
         if self.sees("(") { self.stop("a parenthesis stands where none may stand") } else { Ok(()) }
     }
 
-    fn parts(&mut self, raw: &mut Raw) -> Step<Parts> {
-        let mut parts = Parts::Words;
+    fn parts(&mut self, raw: &mut RawCommand) -> ParseResult<SimpleCommandParts> {
+        let mut parts = SimpleCommandParts::Words;
         loop {
             self.blanks()?;
             let redirected = self.redirect()?;
-            if redirected != Redirected::No {
-                raw.fed |= redirected == Redirected::Fed;
-                parts = Parts::Redirected;
+            if redirected != RedirectOutcome::No {
+                raw.has_inline_input |= redirected == RedirectOutcome::InlineInput;
+                parts = SimpleCommandParts::Redirected;
                 continue;
             }
-            if raw.words.is_empty() && self.assignment(&mut raw.sets)? {
+            if raw.words.is_empty() && self.assignment(&mut raw.assignments)? {
                 continue;
             }
             let start = self.at;
@@ -61,16 +61,16 @@ impl Reader<'_> {
                 self.found.starts.insert(start);
             }
             raw.words.extend(words);
-            if first && raw.sets.is_empty() && parts == Parts::Words && self.is_function()? {
+            if first && raw.assignments.is_empty() && parts == SimpleCommandParts::Words && self.is_function()? {
                 let name = std::mem::take(&mut raw.words);
-                let name = name.first().filter(|word| word.plain).and_then(Spelled::text);
-                return self.function(name.unwrap_or_default()).map(|()| Parts::Function);
+                let name = name.first().filter(|word| word.plain).and_then(RawWord::text);
+                return self.function(name.unwrap_or_default()).map(|()| SimpleCommandParts::Function);
             }
         }
     }
 
     /// Takes `()` after a name.
-    fn is_function(&mut self) -> Step<bool> {
+    fn is_function(&mut self) -> ParseResult<bool> {
         let before = self.at;
         self.blanks()?;
         if !self.take("(") {
@@ -85,7 +85,7 @@ impl Reader<'_> {
     }
 
     /// Reads an assignment, if one begins here.
-    fn assignment(&mut self, sets: &mut Vec<(String, Word)>) -> Step<bool> {
+    fn assignment(&mut self, sets: &mut Vec<(String, ShellWord)>) -> ParseResult<bool> {
         let from = self.at;
         let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
         if variables::is_name(name) && self.sees("[") {
@@ -101,18 +101,18 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn value(&mut self) -> Step<Word> {
+    fn value(&mut self) -> ParseResult<ShellWord> {
         let from = self.at;
         let words = self.word()?;
-        let written = || Word::Unknown(self.since(from).to_owned());
+        let written = || ShellWord::Unknown(self.since(from).to_owned());
         Ok(match words.as_deref() {
-            None => Word::Known(String::new()),
-            Some([Spelled { word: word @ Word::Known(_), .. }]) => word.clone(),
+            None => ShellWord::Known(String::new()),
+            Some([RawWord { word: word @ ShellWord::Known(_), .. }]) => word.clone(),
             Some(_) => written(),
         })
     }
 
-    fn array(&mut self) -> Step<Word> {
+    fn array(&mut self) -> ParseResult<ShellWord> {
         let from = self.at;
         if !self.pending.is_empty() {
             return self.stop("a here-document begins while a list goes on");
@@ -120,7 +120,7 @@ impl Reader<'_> {
         loop {
             self.gap()?;
             if self.take(")") {
-                return Ok(Word::Unknown(self.since(from).to_owned()));
+                return Ok(ShellWord::Unknown(self.since(from).to_owned()));
             }
             let start = self.at;
             if self.word()?.is_none() || self.since(start).contains('[') {

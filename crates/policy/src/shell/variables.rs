@@ -1,6 +1,6 @@
 //! Variables: those that change nothing about which program runs, and those that may.
 
-use super::Word;
+use super::ShellWord;
 
 /// Names that change how programs print, and nothing else.
 #[rustfmt::skip]
@@ -29,8 +29,8 @@ fn reads_alike(locale: &str) -> bool {
 }
 
 /// Whether a variable and its value are harmless. A path could name a file to load.
-pub(super) fn is_harmless_set(name: &str, value: &Word) -> bool {
-    let Word::Known(text) = value else { return false };
+pub(super) fn is_harmless_set(name: &str, value: &ShellWord) -> bool {
+    let ShellWord::Known(text) = value else { return false };
     let plain = !text.starts_with(['/', '.', ':']) && !text.contains("..") && !text.contains('/');
     plain && is_harmless(name) && (!is_locale(name) || reads_alike(text))
 }
@@ -43,7 +43,7 @@ pub(super) fn is_private(name: &str) -> bool {
 }
 
 /// Whether the shell may keep this value under this name.
-pub(super) fn is_private_set(name: &str, value: &Word) -> bool {
+pub(super) fn is_private_set(name: &str, value: &ShellWord) -> bool {
     is_private(name) || is_harmless_set(name, value)
 }
 

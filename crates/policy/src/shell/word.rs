@@ -1,15 +1,15 @@
 //! Words: quotes are removed exactly, and what only the shell knows stays unknown.
 
 use super::ansi;
-use super::growing::Growing;
-use super::raw::Spelled;
-use super::reader::{Reader, Step, is_break};
+use super::parser::{ParseResult, ShellParser, is_break};
+use super::raw_command::RawWord;
+use super::word_builder::WordBuilder;
 
-impl Reader<'_> {
+impl ShellParser<'_> {
     /// Reads a word, which braces may make several; nothing where none begins here.
-    pub(super) fn word(&mut self) -> Step<Option<Vec<Spelled>>> {
+    pub(super) fn word(&mut self) -> ParseResult<Option<Vec<RawWord>>> {
         let from = self.at;
-        let mut growing = Growing::default();
+        let mut growing = WordBuilder::default();
         while let Some(c) = self.peek() {
             match c {
                 '<' | '>' if self.is_process() => {
@@ -43,12 +43,12 @@ impl Reader<'_> {
         self.sees("<(") || self.sees(">(")
     }
 
-    pub(super) fn process(&mut self) -> Step {
+    pub(super) fn process(&mut self) -> ParseResult {
         self.at += 2;
-        self.substitution(Reader::until_parenthesis)
+        self.substitution(ShellParser::until_parenthesis)
     }
 
-    pub(super) fn single_quoted(&mut self) -> Step<&str> {
+    pub(super) fn single_quoted(&mut self) -> ParseResult<&str> {
         self.at += 1;
         let text = self.take_while(|c| c != '\'');
         if !self.take("'") {
@@ -57,7 +57,7 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    fn escaped(&mut self) -> Step<String> {
+    fn escaped(&mut self) -> ParseResult<String> {
         self.at += 1;
         match self.peek() {
             None => self.stop("it ends in a backslash"),
@@ -69,7 +69,7 @@ impl Reader<'_> {
         }
     }
 
-    fn double_quoted(&mut self, growing: &mut Growing) -> Step {
+    fn double_quoted(&mut self, growing: &mut WordBuilder) -> ParseResult {
         self.at += 1;
         growing.quoted = true;
         loop {
@@ -93,7 +93,7 @@ impl Reader<'_> {
         }
     }
 
-    fn quoted_dollar(&mut self, growing: &mut Growing) -> Step {
+    fn quoted_dollar(&mut self, growing: &mut WordBuilder) -> ParseResult {
         let from = self.at;
         match self.dollar()? {
             Some(literal) => growing.quote(literal),
@@ -107,7 +107,7 @@ impl Reader<'_> {
     }
 
     /// Between double quotes a backslash stands for itself, except before these.
-    fn escaped_in_quotes(&mut self, growing: &mut Growing) {
+    fn escaped_in_quotes(&mut self, growing: &mut WordBuilder) {
         self.bump();
         match self.peek() {
             Some('\n') => {
@@ -121,7 +121,7 @@ impl Reader<'_> {
         }
     }
 
-    fn unquoted_dollar(&mut self, growing: &mut Growing) -> Step {
+    fn unquoted_dollar(&mut self, growing: &mut WordBuilder) -> ParseResult {
         if self.sees("$'") {
             let text = self.ansi_quoted()?;
             growing.quote(&text);
@@ -142,7 +142,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn ansi_quoted(&mut self) -> Step<String> {
+    fn ansi_quoted(&mut self) -> ParseResult<String> {
         self.at += 2;
         let from = self.at;
         loop {

@@ -1,21 +1,21 @@
 //! Programs that run the command in their own arguments.
 
-use super::options::{NONE, Shape, has_letter, is_long};
-use super::raw::{Raw, Spelled};
-use super::settle::Runs;
-use super::{Word, find, shells, variables};
+use super::options::{NONE, OptionSyntax, has_letter, is_long};
+use super::raw_command::{RawCommand, RawWord};
+use super::resolve::InnerCommands;
+use super::{ShellWord, find, shells, variables};
 
 const OPTION: &str = "one of its options is not known, so what it runs is not either";
 
 /// A program that runs the command after its options.
 struct Wrapper {
     name: &'static str,
-    shape: Shape,
+    shape: OptionSyntax,
     /// How many operands stand before the command.
     operands: usize,
 }
 
-const fn wrapper(name: &'static str, shape: Shape) -> Wrapper {
+const fn wrapper(name: &'static str, shape: OptionSyntax) -> Wrapper {
     Wrapper { name, shape, operands: 0 }
 }
 
@@ -25,22 +25,34 @@ const WRAPPERS: [Wrapper; 13] = [
     wrapper("toybox", NONE),
     wrapper("builtin", NONE),
     wrapper("exec", NONE),
-    wrapper("nice", Shape { valued: "n", flags: "0123456789", long_valued: &["adjustment"], ..NONE }),
+    wrapper("nice", OptionSyntax { valued: "n", flags: "0123456789", long_valued: &["adjustment"], ..NONE }),
     wrapper(
         "ionice",
-        Shape { flags: "t", valued: "cn", long_flags: &["ignore"], long_valued: &["class", "classdata"], ..NONE },
+        OptionSyntax {
+            flags: "t",
+            valued: "cn",
+            long_flags: &["ignore"],
+            long_valued: &["class", "classdata"],
+            ..NONE
+        },
     ),
     wrapper(
         "time",
-        Shape { flags: "pv", valued: "f", long_flags: &["portability", "verbose"], long_valued: &["format"], ..NONE },
+        OptionSyntax {
+            flags: "pv",
+            valued: "f",
+            long_flags: &["portability", "verbose"],
+            long_valued: &["format"],
+            ..NONE
+        },
     ),
-    wrapper("stdbuf", Shape { valued: "ioe", long_valued: &["input", "output", "error"], ..NONE }),
-    wrapper("setsid", Shape { flags: "cfw", long_flags: &["ctty", "fork", "wait"], ..NONE }),
+    wrapper("stdbuf", OptionSyntax { valued: "ioe", long_valued: &["input", "output", "error"], ..NONE }),
+    wrapper("setsid", OptionSyntax { flags: "cfw", long_flags: &["ctty", "fork", "wait"], ..NONE }),
     Wrapper {
         operands: 1,
         ..wrapper(
             "timeout",
-            Shape {
+            OptionSyntax {
                 flags: "fpv",
                 valued: "ks",
                 long_flags: &["foreground", "preserve-status", "verbose"],
@@ -51,30 +63,33 @@ const WRAPPERS: [Wrapper; 13] = [
     },
     Wrapper {
         operands: 1,
-        ..wrapper("chrt", Shape { flags: "bfiorR", long_flags: &["batch", "fifo", "idle", "other", "rr"], ..NONE })
+        ..wrapper(
+            "chrt",
+            OptionSyntax { flags: "bfiorR", long_flags: &["batch", "fifo", "idle", "other", "rr"], ..NONE },
+        )
     },
     Wrapper {
         operands: 1,
-        ..wrapper("taskset", Shape { flags: "ac", long_flags: &["all-tasks", "cpu-list"], ..NONE })
+        ..wrapper("taskset", OptionSyntax { flags: "ac", long_flags: &["all-tasks", "cpu-list"], ..NONE })
     },
 ];
 
-const ENV: Shape = Shape {
+const ENV: OptionSyntax = OptionSyntax {
     flags: "i0v",
     valued: "uC",
     long_flags: &["ignore-environment", "null"],
     long_valued: &["unset", "chdir"],
     ..NONE
 };
-const SUDO: Shape = Shape {
+const SUDO: OptionSyntax = OptionSyntax {
     flags: "AbEHknNPS",
     valued: "CDghpRTu",
     long_flags: &["askpass", "background", "preserve-env", "set-home", "non-interactive", "stdin"],
     long_valued: &["chdir", "group", "host", "prompt", "user"],
     ..NONE
 };
-const DOAS: Shape = Shape { flags: "n", valued: "u", ..NONE };
-const XARGS: Shape = Shape {
+const DOAS: OptionSyntax = OptionSyntax { flags: "n", valued: "u", ..NONE };
+const XARGS: OptionSyntax = OptionSyntax {
     flags: "0rtxp",
     valued: "adEILnPs",
     attached: "eil",
@@ -83,64 +98,64 @@ const XARGS: Shape = Shape {
 };
 
 /// What a command runs.
-pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
+pub(super) fn inner_commands(base: &str, raw: &RawCommand) -> InnerCommands {
     match base {
         "env" => with_variables(raw, ENV),
         // Who becomes somebody else does more than the command inside.
-        "sudo" => Runs { listed: true, ..with_variables(raw, SUDO) },
-        "doas" => Runs { listed: true, ..with_variables(raw, DOAS) },
+        "sudo" => InnerCommands { listed: true, ..with_variables(raw, SUDO) },
+        "doas" => InnerCommands { listed: true, ..with_variables(raw, DOAS) },
         "xargs" => xargs(raw),
         "command" => command(raw),
-        "find" | "gfind" => find::runs(raw),
-        "parallel" => Runs::unclear("it makes commands of its input"),
-        _ if shells::is_shell(base) => shells::runs(base, raw),
+        "find" | "gfind" => find::inner_commands(raw),
+        "parallel" => InnerCommands::unclear("it makes commands of its input"),
+        _ if shells::is_shell(base) => shells::inner_commands(base, raw),
         _ => WRAPPERS
             .iter()
             .find(|wrapper| wrapper.name == base)
-            .map_or_else(Runs::itself, |wrapper| prefixed(raw, wrapper.shape, wrapper.operands)),
+            .map_or_else(InnerCommands::itself, |wrapper| prefixed(raw, wrapper.shape, wrapper.operands)),
     }
 }
 
 /// Reads the command after options and operands.
-fn prefixed(raw: &Raw, shape: Shape, operands: usize) -> Runs {
+fn prefixed(raw: &RawCommand, shape: OptionSyntax, operands: usize) -> InnerCommands {
     let args = raw.args();
-    let Some(at) = shape.operands(args) else { return Runs::unclear(OPTION) };
+    let Some(at) = shape.operands(args) else { return InnerCommands::unclear(OPTION) };
     let before = args.get(at..at + operands).unwrap_or_default();
     if before.iter().any(|operand| operand.text().is_none_or(|text| text.starts_with('-'))) {
-        return Runs::unclear(OPTION);
+        return InnerCommands::unclear(OPTION);
     }
     match args.get(at + operands..) {
-        None | Some([]) => Runs::itself(),
-        Some(words) => Runs { commands: vec![raw.inner(words)], ..Runs::default() },
+        None | Some([]) => InnerCommands::itself(),
+        Some(words) => InnerCommands { commands: vec![raw.inner(words)], ..InnerCommands::default() },
     }
 }
 
 /// `command -v` only looks; otherwise it runs.
-fn command(raw: &Raw) -> Runs {
-    let looks = raw.args().first().and_then(Spelled::text).is_some_and(|text| text == "-v" || text == "-V");
-    if looks { Runs::itself() } else { prefixed(raw, Shape { flags: "p", ..NONE }, 0) }
+fn command(raw: &RawCommand) -> InnerCommands {
+    let looks = raw.args().first().and_then(RawWord::text).is_some_and(|text| text == "-v" || text == "-V");
+    if looks { InnerCommands::itself() } else { prefixed(raw, OptionSyntax { flags: "p", ..NONE }, 0) }
 }
 
 /// Reads `NAME=value` operands, which are variables of the command after them.
-fn with_variables(raw: &Raw, shape: Shape) -> Runs {
+fn with_variables(raw: &RawCommand, shape: OptionSyntax) -> InnerCommands {
     let args = raw.args();
-    let Some(mut at) = shape.operands(args) else { return Runs::unclear(OPTION) };
-    if args.get(at).and_then(Spelled::text) == Some("-") {
+    let Some(mut at) = shape.operands(args) else { return InnerCommands::unclear(OPTION) };
+    if args.get(at).and_then(RawWord::text) == Some("-") {
         at += 1;
     }
     let mut inner = raw.inner(&[]);
     while let Some(arg) = args.get(at).filter(|arg| arg.prefix.contains('=')) {
-        let Some(set) = variable(arg) else { return Runs::unclear("it sets a variable with a strange name") };
-        inner.sets.push(set);
+        let Some(set) = variable(arg) else { return InnerCommands::unclear("it sets a variable with a strange name") };
+        inner.assignments.push(set);
         at += 1;
     }
     let words = args.get(at..).unwrap_or_default();
     if words.is_empty() {
-        return Runs::itself();
+        return InnerCommands::itself();
     }
     inner.words = words.to_vec();
     let has = |letters: &str, longs: &[&str]| {
-        let options = args.iter().take(at).filter_map(Spelled::text);
+        let options = args.iter().take(at).filter_map(RawWord::text);
         options.into_iter().any(|text| has_letter(text, letters) || is_long(text, longs))
     };
     let mut tricks = Vec::new();
@@ -150,43 +165,43 @@ fn with_variables(raw: &Raw, shape: Shape) -> Runs {
     let takes_away = raw.name().is_some_and(|name| name.ends_with("env"));
     let takes_away = takes_away && (bare || has("iu", &["ignore-environment", "unset"]));
     tricks.extend(takes_away.then_some("it takes variables away from the command"));
-    Runs { commands: vec![inner], listed: !tricks.is_empty(), tricks, ..Runs::default() }
+    InnerCommands { commands: vec![inner], listed: !tricks.is_empty(), risks: tricks, ..InnerCommands::default() }
 }
 
-fn variable(arg: &Spelled) -> Option<(String, Word)> {
+fn variable(arg: &RawWord) -> Option<(String, ShellWord)> {
     let (name, value) = arg.prefix.split_once('=')?;
-    let word = if arg.text().is_some() { Word::Known(value.to_owned()) } else { arg.word.clone() };
+    let word = if arg.text().is_some() { ShellWord::Known(value.to_owned()) } else { arg.word.clone() };
     (variables::is_name(name) && !arg.splits).then(|| (name.to_owned(), word))
 }
 
 /// The command gets more arguments from the input, or they replace a mark in its own.
-fn xargs(raw: &Raw) -> Runs {
+fn xargs(raw: &RawCommand) -> InnerCommands {
     let args = raw.args();
-    let Some(at) = XARGS.operands(args) else { return Runs::unclear(OPTION) };
+    let Some(at) = XARGS.operands(args) else { return InnerCommands::unclear(OPTION) };
     let (options, words) = args.split_at(at.min(args.len()));
     let mut inner = raw.inner(words);
     if words.is_empty() {
-        inner.words.push(Spelled::known("echo"));
+        inner.words.push(RawWord::known("echo"));
     }
     inner.open_ended = true;
     let marks = marks(options);
     for word in &mut inner.words {
-        if marks.iter().any(|mark| word.shown().contains(mark.as_str())) {
-            *word = Spelled { splits: true, ..Spelled::unknown(word.shown(), "") };
+        if marks.iter().any(|mark| word.display().contains(mark.as_str())) {
+            *word = RawWord { splits: true, ..RawWord::unknown(word.display(), "") };
         }
     }
-    Runs { commands: vec![inner], ..Runs::default() }
+    InnerCommands { commands: vec![inner], ..InnerCommands::default() }
 }
 
 /// What the input may replace in the command.
-fn marks(options: &[Spelled]) -> Vec<String> {
+fn marks(options: &[RawWord]) -> Vec<String> {
     let replaces = |text: &str| text.starts_with("--replace") || text.starts_with('-') && text.contains(['I', 'i']);
     let mut marks = Vec::new();
     for (at, option) in options.iter().enumerate() {
         if let Some(option) = option.text().filter(|text| replaces(text)) {
             marks.push("{}".to_owned());
             let attached = option.split_once(['I', 'i', '=']).map(|(_, mark)| mark).filter(|mark| !mark.is_empty());
-            marks.extend(attached.or_else(|| options.get(at + 1).and_then(Spelled::text)).map(str::to_owned));
+            marks.extend(attached.or_else(|| options.get(at + 1).and_then(RawWord::text)).map(str::to_owned));
         }
     }
     marks

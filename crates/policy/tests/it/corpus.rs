@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bosun_policy::{Explanation, Policy, Role, shell as reader};
+use bosun_policy::{AgentRole, Explanation, Policy, shell as reader};
 use protocol::PermissionMode::{AllowAll, Default};
 use protocol::RuleEffect::{self, Allow, Ask, Deny};
 
@@ -320,7 +320,7 @@ fn every_command_gets_the_verdict_it_must() {
     let policy = usual();
     let wrong: Vec<String> = all()
         .filter_map(|(command, expected)| {
-            let Explanation { verdict, .. } = policy.explain(&Role::default(), &shell(command));
+            let Explanation { verdict, .. } = policy.explain(&AgentRole::default(), &shell(command));
             let why = verdict.reason();
             (verdict.effect != expected).then(|| format!("{command:?}: {:?}, since {why}", verdict.effect))
         })
@@ -390,12 +390,12 @@ fn what_may_be_forbidden_is_asked_about() {
 #[test]
 fn an_allowed_command_starts_only_programs_that_were_named() {
     for command in ALLOWED {
-        let script = reader::read(command);
+        let script = reader::parse(command);
         assert!(script.unclear.is_empty(), "{command:?}: {:?}", script.unclear);
         let named: BTreeSet<&str> = script
             .commands
             .iter()
-            .flat_map(|simple| simple.through.iter().chain([&simple.name]))
+            .flat_map(|simple| simple.wrappers.iter().chain([&simple.name]))
             .map(|name| name.rsplit('/').next().unwrap())
             .collect();
         for program in started(command) {

@@ -1,6 +1,6 @@
 //! Explanations, suggestions, and what holds for every policy and every call.
 
-use bosun_policy::{Explanation, Ground, Policy, Request, Role, Rule, Source, Verdict};
+use bosun_policy::{AgentRole, Explanation, PermissionRequest, Policy, Rule, RuleSource, Verdict, VerdictBasis};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use protocol::PermissionMode::{self, AllowAll, Default, Plan};
@@ -9,8 +9,8 @@ use protocol::RuleEffect::{self, Allow, Ask, Deny};
 use crate::corpus;
 use crate::sample::{check, edit, effect, fetch, policy, read, request, rule, shell};
 
-fn explain(policy: &Policy, request: &Request) -> Explanation {
-    policy.explain(&Role::default(), request)
+fn explain(policy: &Policy, request: &PermissionRequest) -> Explanation {
+    policy.explain(&AgentRole::default(), request)
 }
 
 #[test]
@@ -104,30 +104,30 @@ fn a_suggestion_for_anything_in_the_corpus_allows_that_part() {
     }
 }
 
-fn agree(policy: &Policy, request: &Request) {
+fn agree(policy: &Policy, request: &PermissionRequest) {
     let Explanation { verdict, parts } = explain(policy, request);
     assert_eq!(check(policy, request), verdict, "{request:?}");
     assert_eq!(parts.iter().map(|part| part.effect).max(), Some(verdict.effect), "{request:?}");
     let first = Verdict { others: Vec::new(), ..verdict.clone() };
     assert!(parts.contains(&first), "{request:?}");
     let others = parts.iter().filter(|part| part.effect == verdict.effect).all(|part| {
-        let same = |one: &Verdict| (&one.part, &one.ground) == (&part.part, &part.ground);
+        let same = |one: &Verdict| (&one.part, &one.basis) == (&part.part, &part.basis);
         same(&first) || verdict.others.iter().any(same)
     });
     assert!(others, "{request:?}");
     assert!(!verdict.reason().is_empty() && !verdict.remedy().is_empty());
-    if let Ground::Rule(rule) = &verdict.ground {
+    if let VerdictBasis::Rule(rule) = &verdict.basis {
         assert_eq!(rule.effect, verdict.effect, "{request:?}");
-        assert!(policy.rules.contains(rule) || rule.source == Source::BuiltIn, "{request:?}");
+        assert!(policy.rules.contains(rule) || rule.source == RuleSource::BuiltIn, "{request:?}");
     }
 }
 
 /// Adds the suggested rule and looks at the same part again.
-fn suggestion_allows(policy: &Policy, request: &Request) {
+fn suggestion_allows(policy: &Policy, request: &PermissionRequest) {
     let before = explain(policy, request);
     for (at, part) in before.parts.iter().enumerate() {
         let Some(text) = &part.rule else { continue };
-        let rule = Rule::parse(Allow, text, Source::Session).unwrap();
+        let rule = Rule::parse(Allow, text, RuleSource::Session).unwrap();
         let after = explain(&policy.clone().with(rule), request);
         assert_eq!(after.parts[at].effect, Allow, "{text} for {request:?}");
     }
@@ -230,22 +230,22 @@ fn commands() -> impl Strategy<Value = String> {
     })
 }
 
-fn requests() -> impl Strategy<Value = Request> {
+fn requests() -> impl Strategy<Value = PermissionRequest> {
     prop_oneof![
         6 => commands().prop_map(|command| shell(&command)),
         2 => select(&PATHS[..]).prop_map(edit),
         1 => select(&PATHS[..]).prop_map(read),
         1 => select(&ADDRESSES[..]).prop_map(fetch),
-        1 => Just(request("mcp__x", bosun_policy::Act::Other)),
+        1 => Just(request("mcp__x", bosun_policy::RequestedAct::Other)),
     ]
 }
 
 fn rules(effects: &'static [RuleEffect]) -> impl Strategy<Value = Rule> {
     let source = prop_oneof![
-        Just(Source::Flag),
-        Just(Source::Session),
-        Just(Source::Managed("/etc/m".into())),
-        Just(Source::User("/u".into()))
+        Just(RuleSource::Flag),
+        Just(RuleSource::Session),
+        Just(RuleSource::Managed("/etc/m".into())),
+        Just(RuleSource::User("/u".into()))
     ];
     (select(effects), select(&PATTERNS[..]), source)
         .prop_map(|(effect, text, source)| Rule::parse(effect, text, source).unwrap())
@@ -292,7 +292,7 @@ proptest! {
         }
         prop_assert_eq!(effect(&turned, &request), before);
         for rule in &mut turned.rules {
-            rule.source = if rule.source == Source::Flag { Source::User("/u".into()) } else { Source::Flag };
+            rule.source = if rule.source == RuleSource::Flag { RuleSource::User("/u".into()) } else { RuleSource::Flag };
         }
         prop_assert_eq!(effect(&turned, &request), before);
     }
@@ -302,7 +302,7 @@ proptest! {
         let plain = Policy { mode: Default, ..policy.clone() };
         let all = Policy { mode: AllowAll, ..policy };
         let verdict = check(&plain, &request);
-        let by_rule = matches!(verdict.ground, Ground::Rule(_) | Ground::Possible(_) | Ground::Controls | Ground::Private);
+        let by_rule = matches!(verdict.basis, VerdictBasis::Rule(_) | VerdictBasis::Possible(_) | VerdictBasis::Controls | VerdictBasis::Private);
         let expected = if verdict.effect == Allow || !by_rule { Allow } else { verdict.effect };
         prop_assert!(effect(&all, &request) >= expected);
     }
@@ -315,7 +315,7 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "\\PC{0,200}", rule in "\\PC{0,60}", mode in select(PermissionMode::ALL.to_vec())) {
         let base = policy(mode, &["deny shell(git push)", "allow edit(src/**)", "ask fetch(*.example)"]);
-        let with = [Allow, Deny].into_iter().filter_map(|effect| Rule::parse(effect, &rule, Source::Flag).ok());
+        let with = [Allow, Deny].into_iter().filter_map(|effect| Rule::parse(effect, &rule, RuleSource::Flag).ok());
         let policy = with.fold(base, Policy::with);
         for request in [shell(&text), edit(format!("/{text}")), fetch(&text), fetch(&format!("http://{text}/"))] {
             agree(&policy, &request);

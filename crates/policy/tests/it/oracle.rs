@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use bosun_policy::shell::{Script, Word, read};
+use bosun_policy::shell::{ShellScript, ShellWord, parse};
 use proptest::prelude::*;
 
 use crate::generate::{Dice, command, soup, words};
@@ -11,9 +11,9 @@ use crate::second;
 use crate::shims::ran;
 
 /// Every program that a script names, those that others run through included.
-pub(crate) fn named(script: &Script) -> BTreeSet<String> {
+pub(crate) fn named(script: &ShellScript) -> BTreeSet<String> {
     let names = script.commands.iter().map(|command| &command.name);
-    names.chain(script.commands.iter().flat_map(|command| &command.through)).cloned().collect()
+    names.chain(script.commands.iter().flat_map(|command| &command.wrappers)).cloned().collect()
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn a_second_parser_sees_no_program_that_we_do_not() {
     let mut compared = 0;
     for _ in 0..5000 {
         let text = command(&mut dice);
-        let script = read(&text);
+        let script = parse(&text);
         // Of several here-documents the other parser takes some bodies for commands.
         let documents = text.matches("<<").count() - text.matches("<<<").count();
         let comparable = documents < 2 && script.unclear.is_empty();
@@ -39,7 +39,7 @@ fn a_second_parser_sees_no_program_that_we_do_not() {
 #[expect(clippy::disallowed_methods, reason = "tests stand outside what they test")]
 fn what_bash_rejects_is_never_clear() {
     let mut dice = Dice::new(5);
-    let clear = std::iter::repeat_with(|| command(&mut dice)).filter(|text| read(text).unclear.is_empty());
+    let clear = std::iter::repeat_with(|| command(&mut dice)).filter(|text| parse(text).unclear.is_empty());
     for text in clear.take(400) {
         let checked = Command::new("/bin/bash").args(["-n", "-c", &text]).output().unwrap();
         let complaint = String::from_utf8_lossy(&checked.stderr);
@@ -51,14 +51,14 @@ fn what_bash_rejects_is_never_clear() {
 
 /// Runs so many clear texts, and counts the programs that they started.
 fn run(texts: impl Iterator<Item = String>, most: usize) -> usize {
-    let clear = texts.filter(|text| read(text).unclear.is_empty()).take(most);
+    let clear = texts.filter(|text| parse(text).unclear.is_empty()).take(most);
     let run = |text: String| {
-        let (script, ran) = (read(&text), ran(&text));
+        let (script, ran) = (parse(&text), ran(&text));
         let ours = named(&script);
         let missed: Vec<&String> = ran.started.iter().filter(|name| !ours.contains(*name)).collect();
         assert!(missed.is_empty(), "{text:?}: {missed:?} beside {ours:?}");
-        let opens = |made: &String| script.files.iter().any(|file| file.file == Word::Known(made.clone()));
-        let all_known = script.files.iter().all(|file| matches!(file.file, Word::Known(_)));
+        let opens = |made: &String| script.files.iter().any(|file| file.file == ShellWord::Known(made.clone()));
+        let all_known = script.files.iter().all(|file| matches!(file.file, ShellWord::Known(_)));
         assert!(!all_known || ran.made.iter().all(opens), "{text:?}: {:?} beside {:?}", ran.made, script.files);
         ran.started.len()
     };
@@ -81,11 +81,11 @@ fn signs_without_order_start_nothing_that_we_do_not_name() {
 
 /// The words of a command, if all of them are known.
 fn known(text: &str) -> Option<Vec<String>> {
-    let script = read(text);
+    let script = parse(text);
     let [command] = script.commands.as_slice() else { return None };
-    let word = |word: &Word| match word {
-        Word::Known(text) => Some(text.clone()),
-        Word::Glob(_) | Word::Unknown(_) => None,
+    let word = |word: &ShellWord| match word {
+        ShellWord::Known(text) => Some(text.clone()),
+        ShellWord::Glob(_) | ShellWord::Unknown(_) => None,
     };
     script.unclear.is_empty().then(|| command.args.iter().map(word).collect()).flatten()
 }
@@ -117,12 +117,12 @@ proptest! {
 
     #[test]
     fn any_text_is_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..4096)) {
-        read(&String::from_utf8_lossy(&bytes));
+        parse(&String::from_utf8_lossy(&bytes));
     }
 
     #[test]
     fn any_signs_are_read_without_harm(text in "[a-c '\"\\\\$`(){}\\[\\];&|<>#\n~*?!=]{0,400}") {
-        read(&text);
+        parse(&text);
     }
 }
 
@@ -132,6 +132,6 @@ fn deep_nesting_is_unclear_and_ends() {
         [("$(", ")"), ("(", ")"), ("{ ", ";}"), ("\"$(", ")\""), ("${x:-", "}"), ("<(", ")"), ("if ", "")]
     {
         let text = format!("{}true{}", open.repeat(5000), close.repeat(5000));
-        assert!(!read(&text).unclear.is_empty(), "{open}");
+        assert!(!parse(&text).unclear.is_empty(), "{open}");
     }
 }

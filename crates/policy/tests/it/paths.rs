@@ -1,6 +1,6 @@
 //! Patterns of files against names that were made to slip through them.
 
-use bosun_policy::{Act, Ground, Policy, Seen};
+use bosun_policy::{FilesystemFacts, Policy, RequestedAct, VerdictBasis};
 use protocol::PermissionMode::{AcceptEdits, AllowAll, Default};
 use protocol::RuleEffect::{self, Allow, Ask, Deny};
 
@@ -152,11 +152,11 @@ fn what_controls_bosun_is_out_of_reach_in_every_mode() {
             "/work/app/.bosun/config.toml",
             "/work/app/.mcp.json",
         ] {
-            for request in [edit(path), read(path), request("grep", Act::Read(path.into()))] {
+            for request in [edit(path), read(path), request("grep", RequestedAct::Read(path.into()))] {
                 let verdict = check(&policy(mode, &rules), &request);
                 assert_eq!(
-                    (verdict.effect, verdict.ground, verdict.rule),
-                    (Deny, Ground::Controls, None),
+                    (verdict.effect, verdict.basis, verdict.rule),
+                    (Deny, VerdictBasis::Controls, None),
                     "{mode} {path}"
                 );
             }
@@ -197,8 +197,12 @@ fn a8_a_checkout_inside_bosuns_home_may_be_worked_in_and_what_is_around_it_may_n
     let own = "/home/ann/.bosun/checkouts/ses-1/task-1";
     let usual = policy(AllowAll, &[]);
     let controls = usual.controls.iter().cloned().chain([format!("{own}/.bosun").into()]).collect();
-    let policy = Policy { top: own.into(), spared: vec![own.into()], controls, ..usual };
-    let at = |command: &str| Act::Shell { command: command.to_owned(), cwd: own.into(), seen: Seen::default() };
+    let policy = Policy { top: own.into(), exempt: vec![own.into()], controls, ..usual };
+    let at = |command: &str| RequestedAct::Shell {
+        command: command.to_owned(),
+        cwd: own.into(),
+        facts: FilesystemFacts::default(),
+    };
     for command in [
         "cat a.txt".to_owned(),
         "ls *.rs src/**/x".to_owned(),
@@ -221,7 +225,7 @@ fn a8_a_checkout_inside_bosuns_home_may_be_worked_in_and_what_is_around_it_may_n
     ] {
         assert_eq!(effect(&policy, &request("shell", at(&command))), Deny, "{command}");
     }
-    assert_eq!(effect(&policy, &request("view", Act::Read(format!("{own}/a.txt").into()))), Allow);
-    assert_eq!(effect(&policy, &request("view", Act::Read(format!("{own}/.bosun/x").into()))), Deny);
-    assert_eq!(effect(&policy, &request("view", Act::Read("/home/ann/.bosun/config.toml".into()))), Deny);
+    assert_eq!(effect(&policy, &request("view", RequestedAct::Read(format!("{own}/a.txt").into()))), Allow);
+    assert_eq!(effect(&policy, &request("view", RequestedAct::Read(format!("{own}/.bosun/x").into()))), Deny);
+    assert_eq!(effect(&policy, &request("view", RequestedAct::Read("/home/ann/.bosun/config.toml".into()))), Deny);
 }

@@ -2,7 +2,7 @@
 
 use crate::oracle::named;
 use crate::shims::started;
-use bosun_policy::shell::read;
+use bosun_policy::shell::parse;
 
 const QUIRKS: &[&str] = &[
     r"alpha \;beta",
@@ -218,7 +218,7 @@ const QUIRKS: &[&str] = &[
 fn quirks_start_only_what_is_named() {
     let mut clear = 0;
     for text in QUIRKS {
-        let script = read(text);
+        let script = parse(text);
         if !script.unclear.is_empty() {
             continue;
         }

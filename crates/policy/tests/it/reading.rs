@@ -1,23 +1,23 @@
 //! What commands start, by example.
 
-use bosun_policy::shell::{Open, Script, Word, read};
+use bosun_policy::shell::{RedirectMode, ShellScript, ShellWord, parse};
 
 /// A script in one line: `?` if it is unclear; its commands, with what they run through, and `!` for tricks; its files.
-fn shown(script: &Script) -> String {
+fn shown(script: &ShellScript) -> String {
     let unclear = script.unclear.iter().take(1).map(|_| "?".to_owned());
     let commands = script.commands.iter().map(|command| {
-        let through: String = command.through.iter().map(|name| format!("{name}:")).collect();
-        format!("{through}{}{}", command.name, if command.tricks.is_empty() { "" } else { "!" })
+        let through: String = command.wrappers.iter().map(|name| format!("{name}:")).collect();
+        format!("{through}{}{}", command.name, if command.risks.is_empty() { "" } else { "!" })
     });
     let files = script.files.iter().map(|file| {
-        let sign = match file.open {
-            Open::Read => '<',
-            Open::Write => '>',
+        let sign = match file.mode {
+            RedirectMode::Read => '<',
+            RedirectMode::Write => '>',
         };
         match &file.file {
-            Word::Known(path) => format!("{sign}{path}"),
-            Word::Glob(path) => format!("{sign}glob {path}"),
-            Word::Unknown(path) => format!("{sign}unknown {path}"),
+            ShellWord::Known(path) => format!("{sign}{path}"),
+            ShellWord::Glob(path) => format!("{sign}glob {path}"),
+            ShellWord::Unknown(path) => format!("{sign}unknown {path}"),
         }
     });
     unclear.chain(commands).chain(files).collect::<Vec<_>>().join(", ")
@@ -25,7 +25,7 @@ fn shown(script: &Script) -> String {
 
 pub(crate) fn check(table: &[(&str, &str)]) {
     for (command, expected) in table {
-        let script = read(command);
+        let script = parse(command);
         assert_eq!(shown(&script), *expected, "{command:?}: {script:#?}");
     }
 }
@@ -238,16 +238,16 @@ fn texts_of_shells_are_read() {
 
 #[test]
 fn words_are_known_exactly_or_not_at_all() {
-    let script = read(r#"x 'a b' "c\$d" e\ f $'g\th' i"j"'k' src/*.rs "$l" a{b,c} ''"#);
-    let known = |text: &str| Word::Known(text.to_owned());
+    let script = parse(r#"x 'a b' "c\$d" e\ f $'g\th' i"j"'k' src/*.rs "$l" a{b,c} ''"#);
+    let known = |text: &str| ShellWord::Known(text.to_owned());
     let expected = vec![
         known("a b"),
         known("c$d"),
         known("e f"),
         known("g\th"),
         known("ijk"),
-        Word::Glob("src/*.rs".to_owned()),
-        Word::Unknown(r#""$l""#.to_owned()),
+        ShellWord::Glob("src/*.rs".to_owned()),
+        ShellWord::Unknown(r#""$l""#.to_owned()),
         known("ab"),
         known("ac"),
         known(""),
@@ -257,14 +257,14 @@ fn words_are_known_exactly_or_not_at_all() {
 
 #[test]
 fn variables_reach_the_command_inside_of_wrappers() {
-    let script = read("A=1 env B=2 bash -c 'C=3 ls'");
-    let names: Vec<&str> = script.commands[0].sets.iter().map(|(name, _)| name.as_str()).collect();
+    let script = parse("A=1 env B=2 bash -c 'C=3 ls'");
+    let names: Vec<&str> = script.commands[0].assignments.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["A", "B", "C"]);
 }
 
 #[test]
 fn nothing_starts_nothing() {
     for text in ["", " \n", "# rm x", "x=1"] {
-        assert_eq!(read(text), Script::default(), "{text:?}");
+        assert_eq!(parse(text), ShellScript::default(), "{text:?}");
     }
 }

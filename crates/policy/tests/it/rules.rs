@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use bosun_policy::{Act, Ground, Policy, Request, Role, Rule, Seen, Source};
+use bosun_policy::{
+    AgentRole, FilesystemFacts, PermissionRequest, Policy, RequestedAct, Rule, RuleSource, VerdictBasis,
+};
 use protocol::PermissionMode::{self, AcceptEdits, AllowAll, Default, Plan};
 use protocol::RuleEffect::{Allow, Ask, Deny};
 
 use crate::sample::{check, edit, effect, fetch, policy, read, request, rule, shell};
 
 fn problem(text: &str) -> String {
-    Rule::parse(Allow, text, Source::Flag).unwrap_err().to_string()
+    Rule::parse(Allow, text, RuleSource::Flag).unwrap_err().to_string()
 }
 
 #[test]
@@ -66,7 +68,7 @@ fn names_from_elsewhere_are_shown_in_ours() {
         ("mcp__github__create_issue", "mcp__github__create_issue"),
         ("grep", "grep"),
     ] {
-        assert_eq!(Rule::parse(Allow, text, Source::Flag).unwrap().text, shown);
+        assert_eq!(Rule::parse(Allow, text, RuleSource::Flag).unwrap().text, shown);
     }
 }
 
@@ -85,8 +87,8 @@ fn modes_decide_where_no_rule_speaks() {
             edit("/work/app/a"),
             shell("ls"),
             fetch("https://docs.rs/"),
-            request("sql", Act::Session),
-            request("mcp__x", Act::Other),
+            request("sql", RequestedAct::Session),
+            request("mcp__x", RequestedAct::Other),
         ];
         assert_eq!(requests.map(|request| effect(&policy, &request)), expected, "{mode}");
     }
@@ -109,33 +111,37 @@ fn planning_changes_nothing_whatever_is_allowed() {
     let policy = policy(Plan, &["allow edit", "allow shell", "allow mcp__docs", "allow fetch"]);
     for request in [edit("/work/app/a"), shell("ls")] {
         let verdict = check(&policy, &request);
-        assert_eq!((verdict.effect, verdict.ground.word(), verdict.rule.as_deref()), (Deny, "mode", None));
+        assert_eq!((verdict.effect, verdict.basis.as_str(), verdict.rule.as_deref()), (Deny, "mode", None));
         let reason = verdict.reason();
         assert!(reason.contains("mode plan forbids it and overrules allow"), "{reason}");
     }
-    assert_eq!(effect(&policy, &request("mcp__docs", Act::Other)), Allow);
+    assert_eq!(effect(&policy, &request("mcp__docs", RequestedAct::Other)), Allow);
     assert_eq!(effect(&policy, &fetch("https://docs.rs")), Allow);
 }
 
 #[test]
 fn a_role_is_asked_before_anything_else() {
-    let only = Role { tools: Some(["view".into()].into()), denied: ["grep".into()].into(), mode: None };
+    let only = AgentRole { tools: Some(["view".into()].into()), denied: ["grep".into()].into(), mode: None };
     assert!(only.permits("view") && !only.permits("edit") && !only.permits("grep"));
-    assert!(Role::default().permits("anything"));
+    assert!(AgentRole::default().permits("anything"));
     let verdict = policy(AllowAll, &[]).check(&only, &edit("/work/app/a"));
-    assert_eq!((verdict.effect, &verdict.ground), (Deny, &Ground::Role));
+    assert_eq!((verdict.effect, &verdict.basis), (Deny, &VerdictBasis::AgentRole));
     assert_eq!(verdict.reason(), "this agent does not have the tool `edit`");
 }
 
 #[test]
 fn a_role_without_a_shell_runs_no_command_by_another_tool() {
-    let role = Role { tools: Some(["until".into(), "task".into()].into()), ..Role::default() };
-    let denied = Role { denied: ["shell".into()].into(), ..Role::default() };
+    let role = AgentRole { tools: Some(["until".into(), "task".into()].into()), ..AgentRole::default() };
+    let denied = AgentRole { denied: ["shell".into()].into(), ..AgentRole::default() };
     for role in [role, denied] {
         for tool in ["until", "task"] {
-            let command = Act::Shell { command: "true".into(), cwd: "/work/app".into(), seen: Seen::default() };
+            let command = RequestedAct::Shell {
+                command: "true".into(),
+                cwd: "/work/app".into(),
+                facts: FilesystemFacts::default(),
+            };
             let verdict = policy(AllowAll, &[]).check(&role, &request(tool, command));
-            assert_eq!((verdict.effect, &verdict.ground), (Deny, &Ground::Role));
+            assert_eq!((verdict.effect, &verdict.basis), (Deny, &VerdictBasis::AgentRole));
             assert_eq!(verdict.reason(), "this agent does not have the tool `shell`");
         }
     }
@@ -143,12 +149,13 @@ fn a_role_without_a_shell_runs_no_command_by_another_tool() {
 
 #[test]
 fn the_strongest_source_is_named() {
-    let of = |source: Source| Rule::parse(Deny, "edit(a)", source).unwrap();
-    let managed = of(Source::Managed("/etc/bosun/managed.toml".into()));
-    let rules = vec![of(Source::User("/home/ann/.bosun/config.toml".into())), managed.clone(), of(Source::Flag)];
+    let of = |source: RuleSource| Rule::parse(Deny, "edit(a)", source).unwrap();
+    let managed = of(RuleSource::Managed("/etc/bosun/managed.toml".into()));
+    let rules =
+        vec![of(RuleSource::User("/home/ann/.bosun/config.toml".into())), managed.clone(), of(RuleSource::Flag)];
     let policy = Policy { rules, ..policy(Default, &[]) };
     let verdict = check(&policy, &edit("/work/app/a"));
-    assert_eq!(verdict.ground, Ground::Rule(Box::new(managed)));
+    assert_eq!(verdict.basis, VerdictBasis::Rule(Box::new(managed)));
     assert_eq!(verdict.reason(), "`a`: deny edit(a) (managed policy, /etc/bosun/managed.toml)");
 }
 
@@ -156,21 +163,21 @@ fn the_strongest_source_is_named() {
 fn a_tool_has_rules_of_its_own() {
     let grep =
         policy(Default, &["deny grep", "deny view(secret/**)", "ask mcp__db__*", "deny mcp__fs(x)", "allow mcp__fs"]);
-    assert_eq!(effect(&grep, &request("grep", Act::Read("/work/app".into()))), Deny);
+    assert_eq!(effect(&grep, &request("grep", RequestedAct::Read("/work/app".into()))), Deny);
     assert_eq!(effect(&grep, &read("/work/app/secret/a")), Deny);
-    assert_eq!(effect(&grep, &request("glob", Act::Read("/work/app/secret".into()))), Allow);
-    assert_eq!(effect(&grep, &request("mcp__db__drop", Act::Other)), Ask);
+    assert_eq!(effect(&grep, &request("glob", RequestedAct::Read("/work/app/secret".into()))), Allow);
+    assert_eq!(effect(&grep, &request("mcp__db__drop", RequestedAct::Other)), Ask);
     // What a pattern of a tool that is not known yet means, nobody can tell: it forbids all and permits nothing.
-    assert_eq!(effect(&grep, &request("mcp__fs", Act::Other)), Deny);
-    assert_eq!(effect(&policy(Default, &["allow mcp__fs(x)"]), &request("mcp__fs", Act::Other)), Ask);
-    assert_eq!(effect(&policy(AllowAll, &["deny sql"]), &request("sql", Act::Session)), Deny);
+    assert_eq!(effect(&grep, &request("mcp__fs", RequestedAct::Other)), Deny);
+    assert_eq!(effect(&policy(Default, &["allow mcp__fs(x)"]), &request("mcp__fs", RequestedAct::Other)), Ask);
+    assert_eq!(effect(&policy(AllowAll, &["deny sql"]), &request("sql", RequestedAct::Session)), Deny);
 }
 
 #[test]
 fn a_call_is_as_strict_as_its_strictest_act() {
     let policy = policy(AcceptEdits, &["deny edit(*.lock)"]);
-    let acts = ["/work/app/a.rs", "/work/app/Cargo.lock", "/work/app/b.rs"].map(|path| Act::Edit(path.into()));
-    let request = Request { tool: "apply_patch".into(), acts: acts.into() };
+    let acts = ["/work/app/a.rs", "/work/app/Cargo.lock", "/work/app/b.rs"].map(|path| RequestedAct::Edit(path.into()));
+    let request = PermissionRequest { tool: "apply_patch".into(), acts: acts.into() };
     let verdict = check(&policy, &request);
     assert_eq!((verdict.effect, verdict.part.as_str()), (Deny, "Cargo.lock"));
 }
@@ -181,7 +188,7 @@ fn a_rule_that_is_granted_holds_from_then_on() {
     let request = edit("/work/app/src/a.rs");
     let suggested = check(&before, &request).rule.unwrap();
     assert_eq!(suggested, "edit(src/**)");
-    let after = before.with(Rule::parse(Allow, &suggested, Source::Session).unwrap());
+    let after = before.with(Rule::parse(Allow, &suggested, RuleSource::Session).unwrap());
     assert_eq!(effect(&after, &request), Allow);
     assert_eq!(effect(&after, &edit("/work/app/tests/a.rs")), Ask);
 }
@@ -257,7 +264,7 @@ fn machines_nearby_are_reached_only_by_name() {
             [policy(AllowAll, &[]), policy(Default, &["allow fetch", "allow fetch(*)", "allow fetch(0.0.0.0/0)"])]
         {
             let verdict = check(&policy, &fetch(address));
-            assert_eq!((verdict.effect, verdict.ground), (Deny, Ground::Private), "{address}");
+            assert_eq!((verdict.effect, verdict.basis), (Deny, VerdictBasis::Private), "{address}");
             let named = policy.with(rule(&format!("allow {}", verdict.rule.unwrap())));
             assert_eq!(effect(&named, &fetch(address)), Allow, "{address}");
         }
@@ -300,21 +307,23 @@ fn where_a_name_leads_is_checked_when_it_connects() {
 
 #[test]
 fn a_call_can_be_written_down() {
-    let parse = |text: &str| Request::parse(text, Path::new("/work/app"));
-    let change =
-        |path: &str| Request { tool: "edit".into(), acts: vec![Act::Read(path.into()), Act::Edit(path.into())] };
+    let parse = |text: &str| PermissionRequest::parse(text, Path::new("/work/app"));
+    let change = |path: &str| PermissionRequest {
+        tool: "edit".into(),
+        acts: vec![RequestedAct::Read(path.into()), RequestedAct::Edit(path.into())],
+    };
     for (text, expected) in [
         ("shell(git push)", shell("git push")),
         ("Bash(echo \"(\")", shell("echo \"(\"")),
         ("edit(src/a.rs)", change("/work/app/src/a.rs")),
         ("Write(/etc/x)", change("/etc/x")),
-        ("create(a)", request("create", Act::Edit("/work/app/a".into()))),
+        ("create(a)", request("create", RequestedAct::Edit("/work/app/a".into()))),
         ("read(a)", read("/work/app/a")),
         ("fetch(docs.rs)", fetch("https://docs.rs")),
         ("WebFetch(http://docs.rs/x)", fetch("http://docs.rs/x")),
-        ("grep(src)", request("grep", Act::Read("/work/app/src".into()))),
-        ("mcp__x", request("mcp__x", Act::Other)),
-        ("sql", request("sql", Act::Session)),
+        ("grep(src)", request("grep", RequestedAct::Read("/work/app/src".into()))),
+        ("mcp__x", request("mcp__x", RequestedAct::Other)),
+        ("sql", request("sql", RequestedAct::Session)),
     ] {
         assert_eq!(parse(text).unwrap(), expected, "{text}");
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bosun_policy::{Act, Policy, Request, Role, Rule, Seen, Source, Verdict};
+use bosun_policy::{AgentRole, FilesystemFacts, PermissionRequest, Policy, RequestedAct, Rule, RuleSource, Verdict};
 use protocol::{PermissionMode, RuleEffect};
 
 /// The project's top in every test.
@@ -29,36 +29,39 @@ pub(crate) fn rule(text: &str) -> Rule {
         "deny" => RuleEffect::Deny,
         other => panic!("no effect: {other}"),
     };
-    Rule::parse(effect, rule, Source::Flag).unwrap()
+    Rule::parse(effect, rule, RuleSource::Flag).unwrap()
 }
 
 /// A shell command that starts in the top.
-pub(crate) fn shell(command: &str) -> Request {
-    request("shell", Act::Shell { command: command.into(), cwd: TOP.into(), seen: Seen::default() })
+pub(crate) fn shell(command: &str) -> PermissionRequest {
+    request(
+        "shell",
+        RequestedAct::Shell { command: command.into(), cwd: TOP.into(), facts: FilesystemFacts::default() },
+    )
 }
 
-pub(crate) fn edit(path: impl Into<PathBuf>) -> Request {
-    request("edit", Act::Edit(path.into()))
+pub(crate) fn edit(path: impl Into<PathBuf>) -> PermissionRequest {
+    request("edit", RequestedAct::Edit(path.into()))
 }
 
-pub(crate) fn read(path: impl Into<PathBuf>) -> Request {
-    request("view", Act::Read(path.into()))
+pub(crate) fn read(path: impl Into<PathBuf>) -> PermissionRequest {
+    request("view", RequestedAct::Read(path.into()))
 }
 
-pub(crate) fn fetch(address: &str) -> Request {
-    request("web_fetch", Act::Fetch(address.into()))
+pub(crate) fn fetch(address: &str) -> PermissionRequest {
+    request("web_fetch", RequestedAct::Fetch(address.into()))
 }
 
-pub(crate) fn request(tool: &str, act: Act) -> Request {
-    Request { tool: tool.into(), acts: vec![act] }
+pub(crate) fn request(tool: &str, act: RequestedAct) -> PermissionRequest {
+    PermissionRequest { tool: tool.into(), acts: vec![act] }
 }
 
 /// The verdict on a request of an agent that has every tool.
-pub(crate) fn check(policy: &Policy, request: &Request) -> Verdict {
-    policy.check(&Role::default(), request)
+pub(crate) fn check(policy: &Policy, request: &PermissionRequest) -> Verdict {
+    policy.check(&AgentRole::default(), request)
 }
 
 /// Only its effect.
-pub(crate) fn effect(policy: &Policy, request: &Request) -> RuleEffect {
+pub(crate) fn effect(policy: &Policy, request: &PermissionRequest) -> RuleEffect {
     check(policy, request).effect
 }

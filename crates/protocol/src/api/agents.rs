@@ -99,7 +99,7 @@ pub struct AgentResult {
 /// The agent that the session's own is to go on as.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct SelectParams {
+pub struct SelectAgentParams {
     /// Its name; the usual one when absent.
     pub agent: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! The method table. The command line, the screens and the doors are all clients of it.
+//! The method table. The command line, the screens and the adapters are all clients of it.
 
 /// How calls of a method are ordered against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum CallOrdering {
     /// Answered at once, in any order.
     Any,
     /// Applied one after the other, in the order they came, across all clients of the session.
@@ -11,13 +11,13 @@ pub enum Order {
 
 /// One row of the table.
 #[derive(Debug, Clone, Copy)]
-pub struct Shape {
+pub struct MethodSpec {
     /// The method.
     pub method: Method,
     /// Its name on the wire.
     pub name: &'static str,
     /// How its calls are ordered.
-    pub order: Order,
+    pub order: CallOrdering,
     /// What it is for, in one line.
     pub about: &'static str,
 }
@@ -31,8 +31,8 @@ macro_rules! methods {
         }
 
         /// Every method, in the order the docs list them.
-        pub const METHODS: &[Shape] = &[
-            $(Shape { method: Method::$variant, name: $name, order: Order::$order, about: $about },)*
+        pub const METHODS: &[MethodSpec] = &[
+            $(MethodSpec { method: Method::$variant, name: $name, order: CallOrdering::$order, about: $about },)*
         ];
     };
 }
@@ -65,11 +65,11 @@ methods! {
     TasksStop, "tasks.stop", Session, "Stops a task and everything below it, after a last turn or at once.";
     TasksPromote, "tasks.promote", Session, "Sends a task that the root waits for to the background.";
     TasksForget, "tasks.forget", Session, "Removes the record of a task that has ended.";
-    ErrandsList, "errands.list", Any, "What clients said of work that they do themselves.";
-    ErrandsRegister, "errands.register", Session, "Begins an errand, or takes one up again whose client is gone.";
-    ErrandsUpdate, "errands.update", Session, "Takes what a client says of its errand.";
-    ErrandsOrphan, "errands.orphan", Session, "Says that a connection is gone; what it was at can be taken up by another.";
-    ErrandsForget, "errands.forget", Session, "Removes the record of an errand that has ended.";
+    ExternalTasksList, "externalTasks.list", Any, "What clients said of work that they do themselves.";
+    ExternalTasksRegister, "externalTasks.register", Session, "Begins an external task, or takes one up again whose client is gone.";
+    ExternalTasksUpdate, "externalTasks.update", Session, "Takes what a client says of its external task.";
+    ExternalTasksOrphan, "externalTasks.orphan", Session, "Says that a connection is gone; what it was at can be taken up by another.";
+    ExternalTasksForget, "externalTasks.forget", Session, "Removes the record of an external task that has ended.";
     TodosList, "todos.list", Any, "The todos of the session with what they depend on, in pages.";
     TodosAdd, "todos.add", Session, "Adds a todo to the session's graph.";
     TodosUpdate, "todos.update", Session, "Changes a todo: its words, what it depends on, how far it is.";
@@ -81,12 +81,12 @@ methods! {
 
 impl Method {
     /// Finds a method by its wire name.
-    pub fn named(name: &str) -> Option<Method> {
+    pub fn from_name(name: &str) -> Option<Method> {
         METHODS.iter().find(|shape| shape.name == name).map(|shape| shape.method)
     }
 
     /// The row of the table.
-    pub fn shape(self) -> Shape {
+    pub fn spec(self) -> MethodSpec {
         METHODS[self as usize]
     }
 
@@ -97,7 +97,7 @@ impl Method {
 
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        self.shape().name
+        self.spec().name
     }
 }
 
@@ -108,10 +108,10 @@ mod tests {
     #[test]
     fn every_method_is_found_by_its_name() {
         for shape in METHODS {
-            assert_eq!(Method::named(shape.name), Some(shape.method));
-            assert_eq!(shape.method.shape().name, shape.name);
+            assert_eq!(Method::from_name(shape.name), Some(shape.method));
+            assert_eq!(shape.method.spec().name, shape.name);
             assert_eq!(shape.about.starts_with("Experimental: "), shape.method.is_experimental(), "{}", shape.name);
         }
-        assert_eq!(Method::named("session.fly"), None);
+        assert_eq!(Method::from_name("session.fly"), None);
     }
 }

@@ -1,21 +1,21 @@
 //! The API that the owner of a session serves: a table of methods, and what each takes and gives.
 
 mod agents;
-mod errands;
-mod fate;
+mod command_outcome;
+mod external_tasks;
 mod methods;
+mod session;
 mod slash;
 mod status;
 mod tasks;
 mod todos;
-mod words;
 
 pub use agents::*;
-pub use errands::*;
-pub use fate::{CommandFate, RefusalKind};
-pub use methods::{METHODS, Method, Order, Shape};
+pub use command_outcome::{CommandOutcome, RefusalKind};
+pub use external_tasks::*;
+pub use methods::{CallOrdering, METHODS, Method, MethodSpec};
+pub use session::*;
 pub use slash::*;
 pub use status::StatusView;
 pub use tasks::*;
 pub use todos::*;
-pub use words::*;

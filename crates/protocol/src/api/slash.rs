@@ -47,7 +47,7 @@ pub struct SlashList {
 /// A slash command to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct InvokeParams {
+pub struct InvokeSlashParams {
     /// Its name, with the slash or without.
     pub name: String,
     /// What follows the name.
@@ -58,7 +58,7 @@ pub struct InvokeParams {
 /// What a slash command led to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum InvokeResult {
+pub enum InvokeSlashResult {
     /// It tells something.
     Text {
         /// What it tells.

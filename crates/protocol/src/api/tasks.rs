@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, At, Attempt, Cancel, CancelBy, Cost, Delivery, Effort, Evidence, Expects, Kind, MailId, Mode, ModelUse,
-    Origin, Outcome, OuterState, TaskId, TaskState, Turn, Usage,
+    Activation, Attempt, CancelBy, CancelMode, Cost, Evidence, Expectations, MailDelivery, MailId, ModelUse, Principal,
+    ReasoningEffort, TaskId, TaskMode, TaskOutcome, TaskState, TaskStatus, TaskType, Timestamp, Turn, Usage,
 };
 
 /// One task as every view shows it.
@@ -17,7 +17,7 @@ pub struct TaskView {
     /// The task that started it.
     pub parent: Option<TaskId>,
     /// What sort of work it is.
-    pub kind: Kind,
+    pub kind: TaskType,
     /// Who performs it.
     pub agent: String,
     /// What people call it.
@@ -31,19 +31,19 @@ pub struct TaskView {
     /// What it was told first, clipped; the command of a command.
     pub prompt: Option<String>,
     /// Where its result goes.
-    pub mode: Mode,
+    pub mode: TaskMode,
     /// The model that was wanted for it and the one that is asked; the session's when absent.
     pub model: Option<ModelUse>,
     /// The model that answered last, as its provider named it.
     pub reported_model: Option<String>,
     /// How hard its model should think; as the session's when absent.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// Its state. What runs without a living owner is interrupted, or lost if it is a command.
     pub state: TaskState,
     /// The same in the five words that smaller surfaces know.
-    pub status: OuterState,
+    pub status: TaskStatus,
     /// Since when it shows no sign of life, although it runs.
-    pub stalled_since_at: Option<At>,
+    pub stalled_since_at: Option<Timestamp>,
     /// Who asked it to stop.
     pub cancel: Option<CancelView>,
     /// Whether a person has no use for it any more.
@@ -55,7 +55,7 @@ pub struct TaskView {
     /// How many pieces of mail it has not read.
     pub unread: u64,
     /// How its last activation ended.
-    pub last_outcome: Option<Outcome>,
+    pub last_outcome: Option<TaskOutcome>,
     /// What it last said it is doing.
     pub intent: Option<String>,
     /// The text of its last ended activation, clipped.
@@ -73,15 +73,15 @@ pub struct TaskView {
     /// How many commands its calls ran.
     pub commands: u64,
     /// When it was made.
-    pub created_at: At,
+    pub created_at: Timestamp,
     /// Since when it waits for a slot.
-    pub queued_at: Option<At>,
+    pub queued_at: Option<Timestamp>,
     /// When its activation began.
-    pub started_at: Option<At>,
+    pub started_at: Option<Timestamp>,
     /// When its activation ended.
-    pub ended_at: Option<At>,
+    pub ended_at: Option<Timestamp>,
     /// When it last changed.
-    pub updated_at: At,
+    pub updated_at: Timestamp,
 }
 
 /// A wish that a task should stop.
@@ -91,9 +91,9 @@ pub struct CancelView {
     /// Whose.
     pub by: CancelBy,
     /// How firm.
-    pub how: Cancel,
+    pub how: CancelMode,
     /// When the task is stopped at once, if it may still take a last turn.
-    pub until_at: Option<At>,
+    pub until_at: Option<Timestamp>,
 }
 
 /// Everything that is kept of one task.
@@ -103,7 +103,7 @@ pub struct TaskRecord {
     /// The task.
     pub task: TaskView,
     /// What must hold when it says that it is done.
-    pub expects: Option<Expects>,
+    pub expects: Option<Expectations>,
     /// Its newest mail, oldest first.
     pub mail: Vec<MailView>,
     /// How much mail it got in all.
@@ -123,17 +123,17 @@ pub struct MailView {
     /// Its number.
     pub mail: MailId,
     /// Who wrote it.
-    pub from: Origin,
+    pub from: Principal,
     /// When it may be read.
-    pub delivery: Delivery,
+    pub delivery: MailDelivery,
     /// What it says, clipped.
     pub text: String,
     /// When it was admitted.
-    pub admitted_at: At,
+    pub admitted_at: Timestamp,
     /// What became of it.
     pub state: MailState,
     /// When that was.
-    pub moved_at: Option<At>,
+    pub moved_at: Option<Timestamp>,
 }
 
 /// What became of a piece of mail.
@@ -150,7 +150,7 @@ pub enum MailState {
 
 impl MailState {
     /// The state in one word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             MailState::Admitted => "admitted",
             MailState::Delivered => "delivered",
@@ -168,9 +168,9 @@ pub struct TurnView {
     /// The activation it belongs to.
     pub activation: Activation,
     /// The model that was asked.
-    pub asked: String,
+    pub requested_model: String,
     /// The model that answered, as its provider named it.
-    pub answered: Option<String>,
+    pub reported_model: Option<String>,
     /// What the answer used.
     pub usage: Usage,
     /// What the turn is counted as, tries without an answer included.
@@ -178,12 +178,12 @@ pub struct TurnView {
     /// Whether all of that has a price.
     pub priced: bool,
     /// When the model was first asked.
-    pub begun_at: At,
+    pub begun_at: Timestamp,
     /// When its last try ended.
-    pub ended_at: Option<At>,
+    pub ended_at: Option<Timestamp>,
     /// What the model said and which tools it called, the middle left out if that is long.
     #[serde(default)]
-    pub said: Option<String>,
+    pub text: Option<String>,
 }
 
 /// Which tasks are wanted, and which page of them.
@@ -197,7 +197,7 @@ pub struct TasksParams {
     /// Only those in this state, by its word.
     pub state: Option<String>,
     /// Only those of this sort.
-    pub kind: Option<Kind>,
+    pub kind: Option<TaskType>,
     /// Only the task with this path and those below it.
     pub below: Option<String>,
     /// Those that were forgotten too.
@@ -206,7 +206,7 @@ pub struct TasksParams {
 
 impl TasksParams {
     /// Every task that was not forgotten, on one page.
-    pub fn every() -> TasksParams {
+    pub fn all_tasks() -> TasksParams {
         TasksParams { limit: Some(u64::MAX), ..TasksParams::default() }
     }
 }
@@ -244,5 +244,5 @@ pub struct StopTaskParams {
     /// The task.
     pub task: TaskId,
     /// How firmly.
-    pub how: Cancel,
+    pub how: CancelMode,
 }

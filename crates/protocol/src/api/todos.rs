@@ -48,8 +48,8 @@ impl TodoView {
     pub const INTERRUPTED: &'static str = "interrupted";
 
     /// How far it is, in one word.
-    pub fn word(&self) -> &'static str {
-        if self.interrupted { Self::INTERRUPTED } else { self.status.word() }
+    pub fn status_name(&self) -> &'static str {
+        if self.interrupted { Self::INTERRUPTED } else { self.status.as_str() }
     }
 }
 
@@ -69,7 +69,7 @@ pub struct TodosParams {
 
 impl TodosParams {
     /// Every todo, on one page.
-    pub fn every() -> TodosParams {
+    pub fn all_todos() -> TodosParams {
         TodosParams { limit: Some(u64::MAX), ..TodosParams::default() }
     }
 }

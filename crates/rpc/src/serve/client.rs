@@ -7,7 +7,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::{ErrorObject, Message, Notification, Outbox, SendError};
+use crate::{ErrorObject, Outbox, RpcMessage, RpcNotification, SendError};
 
 /// A connected client. It may be kept; when the client has left, sending fails.
 #[derive(Debug, Clone)]
@@ -18,19 +18,19 @@ pub struct ClientHandle {
     /// Held by the call of this client that is being applied: those after it wait, in their order.
     turn: Arc<Mutex<()>>,
     /// Cancelled when the call that has this handle lets others pass.
-    passed: CancellationToken,
+    turn_released: CancellationToken,
 }
 
 impl ClientHandle {
     pub(super) fn new(outbox: Outbox, gone: CancellationToken) -> ClientHandle {
         let (turn, passed) = (Arc::default(), CancellationToken::new());
-        ClientHandle { outbox, work: TaskTracker::new(), gone, turn, passed }
+        ClientHandle { outbox, work: TaskTracker::new(), gone, turn, turn_released: passed }
     }
 
     /// Lets the calls of other clients be applied before this one, which waits for something slow. What this client sent
     /// after it still comes after it.
-    pub fn let_others_pass(&self) {
-        self.passed.cancel();
+    pub fn release_turn(&self) {
+        self.turn_released.cancel();
     }
 
     /// The turn of the next call of this client.
@@ -39,9 +39,9 @@ impl ClientHandle {
     }
 
     /// The handle for a call in the line, and what tells that it lets others pass.
-    pub(super) fn in_line(self) -> (ClientHandle, CancellationToken) {
+    pub(super) fn for_call(self) -> (ClientHandle, CancellationToken) {
         let passed = CancellationToken::new();
-        (ClientHandle { passed: passed.clone(), ..self }, passed)
+        (ClientHandle { turn_released: passed.clone(), ..self }, passed)
     }
 
     /// Tells the client something at once. A client that has not read what it was told before is closed.
@@ -55,21 +55,21 @@ impl ClientHandle {
     }
 
     /// Tells the client what other clients of the session are told too, as fast as it reads.
-    pub async fn share(&self, frame: Arc<[u8]>) -> Result<(), SendError> {
-        self.outbox.share(frame).await
+    pub async fn send_shared(&self, frame: Arc<[u8]>) -> Result<(), SendError> {
+        self.outbox.send_shared(frame).await
     }
 
     /// A notification as a frame, for clients of the same session.
     pub fn frame(&self, method: &str, params: &impl Serialize) -> Result<Arc<[u8]>, SendError> {
         /// Written as it is, without a tree of values in between.
         #[derive(Serialize)]
-        struct Told<'a, P> {
+        struct NotificationFrame<'a, P> {
             jsonrpc: &'static str,
             method: &'a str,
             params: &'a P,
         }
-        let told = serde_json::to_vec(&Told { jsonrpc: "2.0", method, params });
-        told.map(|json| self.outbox.wrap(json)).map_err(|error| self.broken(method, &error))
+        let told = serde_json::to_vec(&NotificationFrame { jsonrpc: "2.0", method, params });
+        told.map(|json| self.outbox.wrap(json)).map_err(|error| self.close_on_error(method, &error))
     }
 
     /// Runs `work`, a subscription say, until it ends or the client leaves.
@@ -84,19 +84,19 @@ impl ClientHandle {
     }
 
     /// Ends the attached work and waits for it.
-    pub(super) async fn leave(&self) {
+    pub(super) async fn disconnect(&self) {
         self.gone.cancel();
         self.work.close();
         self.work.wait().await;
     }
 
-    fn compose(&self, method: &str, params: &impl Serialize) -> Result<Message, SendError> {
-        let params = serde_json::to_value(params).map_err(|error| self.broken(method, &error))?;
-        Ok(Message::Notification(Notification { method: method.into(), params }))
+    fn compose(&self, method: &str, params: &impl Serialize) -> Result<RpcMessage, SendError> {
+        let params = serde_json::to_value(params).map_err(|error| self.close_on_error(method, &error))?;
+        Ok(RpcMessage::Notification(RpcNotification { method: method.into(), params }))
     }
 
     /// A stream with a hole is worse than one that ends.
-    fn broken(&self, method: &str, error: &serde_json::Error) -> SendError {
+    fn close_on_error(&self, method: &str, error: &serde_json::Error) -> SendError {
         self.outbox.close(ErrorObject::internal(format!("{method} cannot be sent: {error}")));
         SendError::Closed
     }

@@ -12,7 +12,7 @@ async fn a_hundred_clients_get_their_own_answers() {
     for number in 0..100 {
         let path = server.path().to_owned();
         clients.spawn(async move {
-            let (client, _notifications) = bosun_rpc::Client::connect(&path).await.unwrap();
+            let (client, _notifications) = bosun_rpc::RpcClient::connect(&path).await.unwrap();
             for round in 0..20 {
                 let method = if round % 2 == 0 { Method::SessionGet } else { Method::SessionSend };
                 let sent = json!({ "client": number, "round": round });

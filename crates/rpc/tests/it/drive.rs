@@ -5,7 +5,7 @@
 use std::io::Cursor;
 use std::time::Duration;
 
-use bosun_rpc::{Connection, Framing, Limits};
+use bosun_rpc::{Connection, ConnectionLimits, Framing};
 use tokio::runtime::Builder;
 
 /// Most bytes of a message here: little, so that bytes can be too many.
@@ -24,7 +24,7 @@ pub(crate) fn counted(bytes: &[u8]) {
 fn read(framing: Framing, bytes: &[u8]) {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let limits = Limits { frame: FRAME, ..Limits::LOCAL };
+        let limits = ConnectionLimits { frame: FRAME, ..ConnectionLimits::LOCAL };
         let mut connection = Connection::new(Cursor::new(bytes.to_vec()), tokio::io::sink(), framing, limits);
         let read = async {
             let mut frames = 0;

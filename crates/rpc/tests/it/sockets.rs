@@ -2,11 +2,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bosun_rpc::local::{Admits, ConnectError, ListenError, connect, listen};
+use bosun_rpc::local::{ConnectError, ListenError, PeerFilter, connect, listen};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-const ANYBODY: Admits = |_| true;
+const ANYBODY: PeerFilter = |_| true;
 
 #[expect(clippy::unwrap_used, reason = "only tests are placed here")]
 fn place(name: &str) -> (TempDir, PathBuf) {

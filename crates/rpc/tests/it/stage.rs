@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bosun_rpc::{Answering, Client, ClientHandle, ErrorObject, Notifications, Serve, local, serve};
+use bosun_rpc::{ClientHandle, ErrorObject, Notifications, RequestHandler, ResponseFuture, RpcClient, local, serve};
 use protocol::api::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -46,7 +46,7 @@ impl Stage {
             Some("panic") => panic!("on purpose"),
             Some("wait") => self.gate.notified().await,
             Some("pass") => {
-                client.let_others_pass();
+                client.release_turn();
                 self.gate.notified().await;
             }
             Some("huge") => return Ok("x".repeat(9 << 20).into()),
@@ -94,8 +94,8 @@ fn replay(client: &ClientHandle) {
 /// More than the queue of a client holds.
 pub(crate) const REPLAYED: u32 = 600;
 
-impl Serve for Stage {
-    fn call(&self, method: Method, params: Value, client: ClientHandle) -> Answering<'_> {
+impl RequestHandler for Stage {
+    fn call(&self, method: Method, params: Value, client: ClientHandle) -> ResponseFuture<'_> {
         Box::pin(self.act(method, params, client))
     }
 }
@@ -116,7 +116,7 @@ impl Running {
         let listener = local::listen(&path, |_| true).await.unwrap();
         let (stage, token) = (Arc::new(Stage::default()), CancellationToken::new());
         let mut tasks = JoinSet::new();
-        tasks.spawn(serve(Some(listener), bosun_rpc::Inside::new().1, stage.clone(), token.clone()));
+        tasks.spawn(serve(Some(listener), bosun_rpc::InProcessConnector::new().1, stage.clone(), token.clone()));
         Running { stage, token, path, tasks, _folder: folder }
     }
 
@@ -124,8 +124,8 @@ impl Running {
         &self.path
     }
 
-    pub(crate) async fn client(&self) -> (Client, Notifications) {
-        Client::connect(&self.path).await.unwrap()
+    pub(crate) async fn client(&self) -> (RpcClient, Notifications) {
+        RpcClient::connect(&self.path).await.unwrap()
     }
 
     pub(crate) async fn raw(&self) -> Raw {

@@ -4,70 +4,75 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use kernel::{CallPhase, Report};
-use protocol::{Answer, AnswerStatus, Call, CallId, Decision, Evidence, RuleEffect};
+use kernel::{CallPhase, RunUpdate};
+use protocol::{AskDecision, CallId, Evidence, RuleEffect, ToolCallRequest, ToolResult, ToolResultStatus};
 use tokio_util::sync::CancellationToken;
-use tools::{Access, Context, Pulse, Reach, Stamps, Tool};
+use tools::{FileAccessGuard, FileStamps, Heartbeat, Tool, ToolAccess, ToolContext};
 
-use super::Desk;
-use super::early::Early;
-use super::judge::{Admission, Looked, Standing, denied, failed, look_at_all};
-use crate::addresses::Addresses;
-use crate::asks::{self, Questions};
-use crate::crew::Crew;
-use crate::helm::Steering;
-use crate::hooks::{self, Heard, Untold, Untolds};
-use crate::lists::Lists;
-use crate::outfit::Outfit;
-use crate::permit::{self, Judgement};
-use crate::shells::Shells;
-use crate::space::{Intents, Space};
-use crate::supervisor::Rejected;
-use crate::waits::Caller;
+use super::SessionContext;
+use super::call_admission::{
+    CallAdmission, PermissionProgress, ReviewedCall, denied_answer, failed_answer, review_calls,
+};
+use super::early_start::EarlyCall;
+use crate::asks::{self, UserAsker};
+use crate::background_commands::AgentShellTasks;
+use crate::call_waits::Caller;
+use crate::hooks::{self, PendingPostHook, PendingPostHooks, PreToolFeedback};
+use crate::network_gate::PolicyNetworkGate;
+use crate::permission_check::{self, CallPermission};
+use crate::prepared_agent::PreparedAgent;
+use crate::session_control::AgentSessionControl;
+use crate::shared_lists::AgentItemList;
+use crate::sql_tables::{AgentSqlSpace, IntentRecorder};
+use crate::subagents::AgentSubagents;
+use crate::supervisor::InputRejection;
 
 /// Most files that a command is said to have changed.
-const CHANGES: usize = 100;
+const MAX_CHANGED_FILES: usize = 100;
 
 /// What a call is run with.
 #[derive(Debug, Clone)]
-pub(super) struct Bench {
-    pub(super) desk: Arc<Desk>,
-    pub(super) outfit: Arc<Outfit>,
-    pub(super) stamps: Arc<Stamps>,
-    pub(super) pulse: Pulse,
+pub(super) struct CallContext {
+    pub(super) context: Arc<SessionContext>,
+    pub(super) agent: Arc<PreparedAgent>,
+    pub(super) stamps: Arc<FileStamps>,
+    pub(super) pulse: Heartbeat,
     /// Calls that are not run, since they only repeat others.
     pub(super) repeated: Vec<CallId>,
     /// Calls that hooks were not told the end of.
-    pub(super) untold: Untolds,
+    pub(super) pending_post_hooks: PendingPostHooks,
     /// The call that has started already.
-    pub(super) early: Option<Early>,
+    pub(super) early: Option<EarlyCall>,
 }
 
-impl Bench {
-    pub(super) fn early(&self, call: &CallId) -> Option<&Early> {
+impl CallContext {
+    pub(super) fn early(&self, call: &CallId) -> Option<&EarlyCall> {
         self.early.as_ref().filter(|early| early.call == *call)
     }
 }
 
 /// Runs the calls: readers that stand together run together, everything else in order. What needs permission asks for
 /// it before anything runs, so that a person can decide on all of it at once.
-pub(super) async fn run_all(bench: &Bench, calls: Vec<(Call, Caller)>) -> Result<(), Rejected> {
-    let looked = look_at_all(bench, calls).await?;
+pub(super) async fn run_calls(
+    bench: &CallContext,
+    calls: Vec<(ToolCallRequest, Caller)>,
+) -> Result<(), InputRejection> {
+    let looked = review_calls(bench, calls).await?;
     for group in groups(looked) {
         let answered = join_all(group.into_iter().map(|looked| run_one(bench, looked))).await;
-        answered.into_iter().collect::<Result<(), Rejected>>()?;
+        answered.into_iter().collect::<Result<(), InputRejection>>()?;
     }
     Ok(())
 }
 
-fn groups(calls: Vec<Looked<'_>>) -> Vec<Vec<Looked<'_>>> {
-    let mut groups: Vec<(bool, Vec<Looked<'_>>)> = Vec::new();
+fn groups(calls: Vec<ReviewedCall<'_>>) -> Vec<Vec<ReviewedCall<'_>>> {
+    let mut groups: Vec<(bool, Vec<ReviewedCall<'_>>)> = Vec::new();
     for looked in calls {
         let reads = match &looked.admission {
-            Admission::Run(tool, _) | Admission::Asked(tool, ..) => {
-                matches!(tool.spec().access, Access::Read | Access::Agent | Access::Other)
+            CallAdmission::Run(tool, _) | CallAdmission::Asked(tool, ..) => {
+                matches!(tool.spec().access, ToolAccess::Read | ToolAccess::Agent | ToolAccess::Other)
             }
-            Admission::Answer(_) => true,
+            CallAdmission::Answer(_) => true,
         };
         match groups.last_mut() {
             Some((true, group)) if reads => group.push(looked),
@@ -77,142 +82,165 @@ fn groups(calls: Vec<Looked<'_>>) -> Vec<Vec<Looked<'_>>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
-    let Looked { mut call, caller, heard, admission } = looked;
+async fn run_one(bench: &CallContext, looked: ReviewedCall<'_>) -> Result<(), InputRejection> {
+    let ReviewedCall { mut call, caller, hook_feedback: heard, admission } = looked;
     let (tool, reach) = match admission {
-        Admission::Run(tool, reach) => (tool, reach),
-        Admission::Answer(answer) => return answer_call(bench, &caller, &call, answer).await,
-        Admission::Asked(tool, judgement, pending) => {
-            let Judgement { verdict, reach } = *judgement;
-            let decided = pending.decided().await?;
+        CallAdmission::Run(tool, reach) => (tool, reach),
+        CallAdmission::Answer(answer) => return answer_call(bench, &caller, &call, answer).await,
+        CallAdmission::Asked(tool, judgement, pending) => {
+            let CallPermission { verdict, reach } = *judgement;
+            let decided = pending.decision().await?;
             match decided.decision {
-                Decision::Allow { input: None, .. } => (tool, reach),
-                Decision::Allow { input: Some(input), .. } => {
+                AskDecision::Allow { input: None, .. } => (tool, reach),
+                AskDecision::Allow { input: Some(input), .. } => {
                     call.input = input;
-                    match amended(bench, tool, &call).await {
+                    match judge_amended(bench, tool, &call).await {
                         Ok(reach) => (tool, reach),
                         Err(answer) => return answer_call(bench, &caller, &call, answer).await,
                     }
                 }
-                Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => {
-                    let answer = asks::refused(&call, &verdict, &decided);
+                AskDecision::Deny { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. } => {
+                    let answer = asks::refused_answer(&call, &verdict, &decided);
                     return answer_call(bench, &caller, &call, answer).await;
                 }
             }
         }
     };
-    if tool.spec().access == Access::Agent {
+    if tool.spec().access == ToolAccess::Agent {
         // It starts with its agent, and is answered with it if nobody waits: no crash comes between.
-        bench.untold.push(Untold { call: call.clone(), caller: caller.clone(), heard });
+        bench.pending_post_hooks.push(PendingPostHook { call: call.clone(), caller: caller.clone(), feedback: heard });
         let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
         return match caller.phase().await? {
             // Whoever runs the calls tells hooks of it.
             Some(CallPhase::Answered) | None => Ok(()),
             Some(_) => {
-                let heard = bench.untold.settle(&call.id);
-                let answer = hooks::after(&bench.desk, &caller, &call, heard, answer).await;
-                answered(&caller, call.id, answer, evidence).await
+                let heard = bench.pending_post_hooks.settle(&call.id);
+                let answer = hooks::after_call(&bench.context, &caller, &call, heard, answer).await;
+                report_answer(&caller, call.id, answer, evidence).await
             }
         };
     }
-    begin(bench, &caller).await?;
+    report_start(bench, &caller).await?;
     let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
-    let answer = hooks::after(&bench.desk, &caller, &call, heard, answer).await;
-    answered(&caller, call.id, answer, evidence).await
+    let answer = hooks::after_call(&bench.context, &caller, &call, heard, answer).await;
+    report_answer(&caller, call.id, answer, evidence).await
 }
 
 /// What a call may open that somebody permitted with other arguments. What may never run does not, whoever wrote it.
-async fn amended(bench: &Bench, tool: &Arc<dyn Tool>, call: &Call) -> Result<Arc<dyn Reach>, Answer> {
-    let judged = permit::judge(&bench.desk, &bench.outfit, tool, call).await;
-    let Judgement { verdict, reach } = judged.map_err(|error| failed(call, error, &bench.desk.settings.tools))?;
+async fn judge_amended(
+    bench: &CallContext,
+    tool: &Arc<dyn Tool>,
+    call: &ToolCallRequest,
+) -> Result<Arc<dyn FileAccessGuard>, ToolResult> {
+    let judged = permission_check::judge_call(&bench.context, &bench.agent, tool, call).await;
+    let CallPermission { verdict, reach } =
+        judged.map_err(|error| failed_answer(call, error, &bench.context.settings.tools))?;
     match verdict.effect {
         RuleEffect::Allow | RuleEffect::Ask => Ok(reach),
-        RuleEffect::Deny => Err(denied(bench, call, &verdict)),
+        RuleEffect::Deny => Err(denied_answer(bench, call, &verdict)),
     }
 }
 
 /// Answers a call that was not run. Hooks hear of it if it was denied.
-async fn answer_call(bench: &Bench, caller: &Caller, call: &Call, answer: Answer) -> Result<(), Rejected> {
+async fn answer_call(
+    bench: &CallContext,
+    caller: &Caller,
+    call: &ToolCallRequest,
+    answer: ToolResult,
+) -> Result<(), InputRejection> {
     let answer = match answer.status {
-        AnswerStatus::Denied => hooks::after(&bench.desk, caller, call, Heard::default(), answer).await,
-        AnswerStatus::Done
-        | AnswerStatus::Refused
-        | AnswerStatus::Broken
-        | AnswerStatus::Interrupted
-        | AnswerStatus::Cancelled => answer,
+        ToolResultStatus::Denied => {
+            hooks::after_call(&bench.context, caller, call, PreToolFeedback::default(), answer).await
+        }
+        ToolResultStatus::Done
+        | ToolResultStatus::Refused
+        | ToolResultStatus::Broken
+        | ToolResultStatus::Interrupted
+        | ToolResultStatus::Cancelled => answer,
     };
-    answered(caller, call.id.clone(), answer, Vec::new()).await
+    report_answer(caller, call.id.clone(), answer, Vec::new()).await
 }
 
-async fn answered(caller: &Caller, call: CallId, answer: Answer, evidence: Vec<Evidence>) -> Result<(), Rejected> {
+async fn report_answer(
+    caller: &Caller,
+    call: CallId,
+    answer: ToolResult,
+    evidence: Vec<Evidence>,
+) -> Result<(), InputRejection> {
     debug_assert_eq!(call, caller.call);
     caller.answer(answer, evidence).await
 }
 
 /// Says durably that the call starts, unless it did with its answer, or went on waiting while its owner changed.
-async fn begin(bench: &Bench, caller: &Caller) -> Result<(), Rejected> {
+async fn report_start(bench: &CallContext, caller: &Caller) -> Result<(), InputRejection> {
     if bench.early(&caller.call).is_some() {
         return Ok(());
     }
-    match Standing::of(caller.phase().await?.as_ref()) {
-        Standing::Begun => Ok(()),
-        Standing::Fresh | Standing::Asked => {
+    match PermissionProgress::from_phase(caller.phase().await?.as_ref()) {
+        PermissionProgress::Started => Ok(()),
+        PermissionProgress::NotAsked | PermissionProgress::Asked => {
             let (turn, call) = (caller.turn, caller.call.clone());
-            caller.supervisor.report(caller.run, Report::CallStarted { turn, call }).await
+            caller.supervisor.report(caller.run, RunUpdate::CallStarted { turn, call }).await
         }
     }
 }
 
 async fn run(
-    bench: &Bench,
+    bench: &CallContext,
     tool: &Arc<dyn Tool>,
-    call: &Call,
+    call: &ToolCallRequest,
     caller: &Caller,
-    reach: Arc<dyn Reach>,
-) -> (Answer, Vec<Evidence>) {
+    reach: Arc<dyn FileAccessGuard>,
+) -> (ToolResult, Vec<Evidence>) {
     let cancel = CancellationToken::new();
     let _guard = cancel.clone().drop_guard();
-    let cx = context(bench, caller, cancel, reach);
-    let folder = bench.outfit.site.cwd();
+    let cx = tool_context(bench, caller, cancel, reach);
+    let folder = bench.agent.task_workspace.cwd();
     let before = match tool.spec().access {
-        Access::Execute => bench.desk.snapshot(folder.to_owned()).await,
+        ToolAccess::Execute => bench.context.snapshot(folder.to_owned()).await,
         // These tell themselves what they change.
-        Access::Read | Access::Agent | Access::Session | Access::Write | Access::Other => None,
+        ToolAccess::Read | ToolAccess::Agent | ToolAccess::Session | ToolAccess::Write | ToolAccess::Other => None,
     };
     let (answer, mut evidence) = match tool.run(&call.input, &cx).await {
-        Ok(output) => (Answer { status: AnswerStatus::Done, text: output.text.into_string() }, output.evidence),
-        Err(error) => (failed(call, error, &cx.limits), Vec::new()),
+        Ok(output) => (ToolResult { status: ToolResultStatus::Done, text: output.text.into_string() }, output.evidence),
+        Err(error) => (failed_answer(call, error, &cx.limits), Vec::new()),
     };
     if let Some(before) = before
-        && let Some(after) = bench.desk.snapshot(folder.to_owned()).await
+        && let Some(after) = bench.context.snapshot(folder.to_owned()).await
     {
-        let changes = before.changes(&after).take(CHANGES);
+        let changes = before.changes(&after).take(MAX_CHANGED_FILES);
         evidence.extend(changes.map(|path| Evidence::Changed { path: path.display().to_string() }));
     }
     (answer, evidence)
 }
 
-fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc<dyn Reach>) -> Context {
-    let desk = &bench.desk;
-    let crew = || Crew { desk: Arc::clone(desk), outfit: Arc::clone(&bench.outfit), caller: caller.clone() };
-    Context {
-        place: tools::Place { task: caller.run.task, call: caller.call.clone() },
-        workspace: Arc::clone(&bench.outfit.site.workspace),
-        reach,
+fn tool_context(
+    bench: &CallContext,
+    caller: &Caller,
+    cancel: CancellationToken,
+    reach: Arc<dyn FileAccessGuard>,
+) -> ToolContext {
+    let context = &bench.context;
+    let subagents =
+        || AgentSubagents { context: Arc::clone(context), agent: Arc::clone(&bench.agent), caller: caller.clone() };
+    ToolContext {
+        identity: tools::CallIdentity { task: caller.run.task, call: caller.call.clone() },
+        workspace: Arc::clone(&bench.agent.task_workspace.workspace),
+        access_guard: reach,
         stamps: Arc::clone(&bench.stamps),
-        guardian: desk.guardian.clone(),
-        env: Arc::clone(&bench.outfit.site.env),
+        guardian: context.guardian.clone(),
+        env: Arc::clone(&bench.agent.task_workspace.env),
         cancel,
-        pulse: bench.pulse.clone(),
-        limits: desk.settings.tools,
-        sql: Arc::new(Space { desk: Arc::clone(desk), caller: caller.clone() }),
-        background: Arc::new(Shells { desk: Arc::clone(desk), caller: caller.clone() }),
-        crew: Arc::new(crew()),
-        lists: Arc::new(Lists { crew: crew() }),
-        intent: Arc::new(Intents(caller.clone())),
-        helm: Arc::new(Steering { desk: Arc::clone(desk), caller: caller.clone() }),
-        asker: Arc::new(Questions { desk: Arc::clone(desk), caller: caller.clone() }),
-        fetcher: desk.fetcher.clone(),
-        gate: Arc::new(Addresses(Arc::clone(desk))),
+        heartbeat: bench.pulse.clone(),
+        limits: context.settings.tools,
+        sql: Arc::new(AgentSqlSpace { context: Arc::clone(context), caller: caller.clone() }),
+        background: Arc::new(AgentShellTasks { context: Arc::clone(context), caller: caller.clone() }),
+        subagents: Arc::new(subagents()),
+        shared_list: Arc::new(AgentItemList { subagents: subagents() }),
+        intent: Arc::new(IntentRecorder(caller.clone())),
+        session_control: Arc::new(AgentSessionControl { context: Arc::clone(context), caller: caller.clone() }),
+        user_prompter: Arc::new(UserAsker { context: Arc::clone(context), caller: caller.clone() }),
+        fetcher: context.fetcher.clone(),
+        gate: Arc::new(PolicyNetworkGate(Arc::clone(context))),
     }
 }

@@ -3,23 +3,23 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::{Fold, Message, Messages};
-use protocol::{Block, CallId};
+use model::{MessageFold, Messages, ModelMessage};
+use protocol::{CallId, ContentBlock};
 
 /// The most digits that are read as a number behind an id.
-const DIGITS: usize = 9;
+const MAX_DIGITS: usize = 9;
 
 /// Gives calls ids of their own, in their answer and in the whole conversation.
-pub(super) fn tell_apart(messages: &Messages, content: &mut [Block]) {
-    messages.fold(|taken: &Taken| {
-        let mut new = Taken::default();
+pub(super) fn make_call_ids_unique(messages: &Messages, content: &mut [ContentBlock]) {
+    messages.fold(|taken: &UsedCallIds| {
+        let mut new = UsedCallIds::default();
         for block in content {
-            if let Block::Call(call) = block {
+            if let ContentBlock::Call(call) = block {
                 if call.id.0.is_empty() {
                     call.id = CallId("call".into());
                 }
                 if taken.has(&call.id) || new.has(&call.id) {
-                    call.id = free(taken, &new, &call.id);
+                    call.id = free_call_id(taken, &new, &call.id);
                 }
                 new.add_id(&call.id, Some(taken));
             }
@@ -28,7 +28,7 @@ pub(super) fn tell_apart(messages: &Messages, content: &mut [Block]) {
 }
 
 /// The id with a number behind it, one higher than any that was used.
-fn free(taken: &Taken, new: &Taken, wanted: &CallId) -> CallId {
+fn free_call_id(taken: &UsedCallIds, new: &UsedCallIds, wanted: &CallId) -> CallId {
     let mut number = taken.highest(wanted).max(new.highest(wanted)).max(1);
     loop {
         number += 1;
@@ -42,13 +42,13 @@ fn free(taken: &Taken, new: &Taken, wanted: &CallId) -> CallId {
 
 /// The ids of a conversation's calls.
 #[derive(Default)]
-struct Taken {
+struct UsedCallIds {
     ids: HashSet<String>,
     /// The highest number that stands behind each id that was repeated.
     highest: HashMap<String, u64>,
 }
 
-impl Taken {
+impl UsedCallIds {
     fn has(&self, id: &CallId) -> bool {
         self.ids.contains(&id.0)
     }
@@ -58,9 +58,9 @@ impl Taken {
     }
 
     /// Takes in an id of a conversation that has those of `before` as well.
-    fn add_id(&mut self, id: &CallId, before: Option<&Taken>) {
+    fn add_id(&mut self, id: &CallId, before: Option<&UsedCallIds>) {
         let is_taken = |base: &str| before.is_some_and(|before| before.ids.contains(base)) || self.ids.contains(base);
-        if let Some((base, number)) = numbered(&id.0).filter(|(base, _)| is_taken(base)) {
+        if let Some((base, number)) = split_number(&id.0).filter(|(base, _)| is_taken(base)) {
             match self.highest.get_mut(base) {
                 Some(highest) => *highest = number.max(*highest),
                 None => {
@@ -72,49 +72,49 @@ impl Taken {
     }
 }
 
-impl Fold for Taken {
-    fn add(&mut self, _at: usize, message: &Message) {
+impl MessageFold for UsedCallIds {
+    fn add(&mut self, _at: usize, message: &ModelMessage) {
         match message {
-            Message::Answers { answers } => answers.iter().for_each(|(id, _)| self.add_id(id, None)),
-            Message::User { .. } | Message::Assistant { .. } => {}
+            ModelMessage::Answers { answers } => answers.iter().for_each(|(id, _)| self.add_id(id, None)),
+            ModelMessage::User { .. } | ModelMessage::Assistant { .. } => {}
         }
     }
 }
 
 /// An id that ends with a number as [`free`] writes it.
-fn numbered(id: &str) -> Option<(&str, u64)> {
+fn split_number(id: &str) -> Option<(&str, u64)> {
     let (base, digits) = id.rsplit_once('-')?;
     let is_plain =
-        digits.len() <= DIGITS && !digits.starts_with('0') && digits.bytes().all(|digit| digit.is_ascii_digit());
+        digits.len() <= MAX_DIGITS && !digits.starts_with('0') && digits.bytes().all(|digit| digit.is_ascii_digit());
     Some((base, digits.parse().ok().filter(|_| is_plain)?))
 }
 
 #[cfg(test)]
 mod tests {
-    use protocol::{Answer, AnswerStatus, Call};
+    use protocol::{ToolCallRequest, ToolResult, ToolResultStatus};
 
     use super::*;
 
-    fn call(id: &str) -> Block {
-        Block::Call(Call { id: CallId(id.into()), tool: "t".into(), input: "{}".into() })
+    fn call(id: &str) -> ContentBlock {
+        ContentBlock::Call(ToolCallRequest { id: CallId(id.into()), tool: "t".into(), input: "{}".into() })
     }
 
-    fn ids(content: &[Block]) -> Vec<CallId> {
-        let id = |block: &Block| match block {
-            Block::Call(call) => Some(call.id.clone()),
-            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+    fn ids(content: &[ContentBlock]) -> Vec<CallId> {
+        let id = |block: &ContentBlock| match block {
+            ContentBlock::Call(call) => Some(call.id.clone()),
+            ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
         };
         content.iter().filter_map(id).collect()
     }
 
     /// Has the model call with these ids, and answers.
     fn turn(messages: &mut Messages, wanted: &[&str]) -> Vec<String> {
-        let mut content: Vec<Block> = wanted.iter().map(|id| call(id)).collect();
-        tell_apart(messages, &mut content);
+        let mut content: Vec<ContentBlock> = wanted.iter().map(|id| call(id)).collect();
+        make_call_ids_unique(messages, &mut content);
         let given = ids(&content);
-        messages.push(Message::Assistant { content });
-        let answer = |id: &CallId| (id.clone(), Answer { status: AnswerStatus::Done, text: String::new() });
-        messages.push(Message::Answers { answers: given.iter().map(answer).collect() });
+        messages.push(ModelMessage::Assistant { content });
+        let answer = |id: &CallId| (id.clone(), ToolResult { status: ToolResultStatus::Done, text: String::new() });
+        messages.push(ModelMessage::Answers { answers: given.iter().map(answer).collect() });
         given.into_iter().map(|id| id.0).collect()
     }
 
@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn a_flood_of_calls_with_one_id_is_told_apart() {
-        let mut content: Vec<Block> = std::iter::repeat_with(|| call("")).take(100_000).collect();
-        tell_apart(&Messages::default(), &mut content);
+        let mut content: Vec<ContentBlock> = std::iter::repeat_with(|| call("")).take(100_000).collect();
+        make_call_ids_unique(&Messages::default(), &mut content);
         assert_eq!(ids(&content).last().map(|id| id.0.as_str()), Some("call-100000"));
     }
 

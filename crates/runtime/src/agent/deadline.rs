@@ -36,7 +36,7 @@ impl Deadline {
     }
 
     /// What `work` comes to, unless the deadline comes first.
-    pub(super) async fn watch<T>(self, work: impl Future<Output = T>) -> Option<T> {
+    pub(super) async fn limit<T>(self, work: impl Future<Output = T>) -> Option<T> {
         match self.0 {
             Some(end) => tokio::time::timeout_at(end, work).await.ok(),
             None => Some(work.await),

@@ -3,31 +3,31 @@
 //! The loop holds no truth of its own. Its conversation is folded from durable events, so dropping the loop at
 //! any point and starting it again elsewhere goes on from the last event.
 
-mod acts;
-mod ask;
+mod answer_handling;
 mod call;
+mod call_admission;
 mod call_ids;
+mod call_normalization;
+mod context;
+mod context_window;
 mod contract;
-mod day;
+mod conversation_cache;
+mod day_budget;
 mod deadline;
-mod desk;
-mod early;
-mod ends;
-mod greet;
-mod guard;
-mod judge;
-mod kept;
-mod meant;
+mod early_start;
+mod lifecycle_hooks;
+mod model_call;
 mod quote;
+mod repeat_guard;
 mod retry;
-mod room;
 mod run;
 mod sealing;
+mod tool_calls;
 mod turns;
 
+pub(crate) use context::{RunPerformer, SessionContext};
+pub(crate) use context_window::{CompactionOutcome, compact_now};
+pub(crate) use conversation_cache::ConversationCache;
 pub(crate) use deadline::Deadline;
-pub(crate) use desk::{Desk, Performer};
-pub(crate) use kept::Conversations;
-pub(crate) use quote::input as request_tokens;
-pub(crate) use room::{Asked, compact_now};
+pub(crate) use quote::input_tokens as request_tokens;
 pub(crate) use run::AgentRun;

@@ -3,61 +3,61 @@
 use std::time::Duration;
 
 use kernel::Parking;
-use model::Facts;
-use protocol::{At, ModelFault, ParkReason, Retry};
+use model::ModelFacts;
+use protocol::{ModelFault, ParkReason, RetryPlan, Timestamp};
 use uuid::Uuid;
 
 /// How often a turn is tried when its model fails for no stated reason, or cannot be reached.
-const TRIES: u32 = 5;
+const MAX_TRIES: u32 = 5;
 
 /// How often it is tried when its provider asks to slow down. The governor spaces the tries.
-const PATIENT_TRIES: u32 = 20;
+const MAX_THROTTLED_TRIES: u32 = 20;
 
 /// How often it is tried when its provider is overloaded: about five minutes.
-const OVERLOADED_TRIES: u32 = 14;
+const MAX_OVERLOADED_TRIES: u32 = 14;
 
 /// The longest time between two tries to reach a server: one that is back is noticed soon.
-const REACH: Duration = Duration::from_secs(4);
+const MAX_UNREACHABLE_BACKOFF: Duration = Duration::from_secs(4);
 
 /// The longest time between two tries of an overloaded server.
-const RELIEF: Duration = Duration::from_secs(30);
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// The longest wait that holds a slot; a longer one is parked.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_WAIT_IN_SLOT: Duration = Duration::from_secs(60);
 
 /// How far apart those come back who wait for one quota.
-const RETURN: Duration = Duration::from_secs(3);
+const RETURN_SPREAD: Duration = Duration::from_secs(3);
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum RetryDecision {
     /// Ask again after a while.
-    Again(Duration, Retry),
+    AskAgain(Duration, RetryPlan),
     /// Wait without a slot.
     Park(Parking),
     /// It will not work.
     GiveUp,
 }
 
-impl Next {
+impl RetryDecision {
     /// Asks again, unless it was tried often enough. `told` is how long that takes as far as people are told.
-    fn again(after: Duration, told: Duration, failed: u32, of: u32) -> Next {
+    fn ask_again_or_give_up(after: Duration, told: Duration, failed: u32, of: u32) -> RetryDecision {
         if failed >= of {
-            return Next::GiveUp;
+            return RetryDecision::GiveUp;
         }
         let in_millis = u64::try_from(told.as_millis()).unwrap_or(u64::MAX);
-        Next::Again(after, Retry { attempt: failed + 1, of, in_millis })
+        RetryDecision::AskAgain(after, RetryPlan { attempt: failed + 1, of, in_millis })
     }
 
-    fn park(until: At) -> Next {
-        Next::Park(Parking { until: Some(until), why: ParkReason::Quota })
+    fn park(until: Timestamp) -> RetryDecision {
+        RetryDecision::Park(Parking { until: Some(until), why: ParkReason::Quota })
     }
 }
 
 /// How often a turn was tried.
 #[derive(Debug, Default)]
-pub(super) struct Tries {
-    waits: Waits,
+pub(super) struct RetryState {
+    wait_place: RetryWaitPlace,
     all: u32,
     failed: u32,
     unreached: u32,
@@ -67,7 +67,7 @@ pub(super) struct Tries {
 
 /// Where a run waits that was asked to slow down.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Waits {
+enum RetryWaitPlace {
     /// Where it is, since nobody else knows.
     #[default]
     Here,
@@ -75,67 +75,75 @@ enum Waits {
     AtGovernor,
 }
 
-impl Tries {
+impl RetryState {
     /// The tries of a model, which is governed or not.
-    pub(super) fn of(facts: &Facts) -> Tries {
-        let waits = if facts.bucket.is_some() { Waits::AtGovernor } else { Waits::Here };
-        Tries { waits, ..Tries::default() }
+    pub(super) fn for_model(facts: &ModelFacts) -> RetryState {
+        let waits = if facts.bucket.is_some() { RetryWaitPlace::AtGovernor } else { RetryWaitPlace::Here };
+        RetryState { wait_place: waits, ..RetryState::default() }
     }
 
     /// The number of the next try, from 1.
-    pub(super) fn next(&mut self) -> u32 {
+    pub(super) fn next_attempt(&mut self) -> u32 {
         self.all += 1;
         self.all
     }
 
     /// Decides after a fault. `dice` spreads those who failed together.
-    pub(super) fn after(&mut self, fault: ModelFault, now: At, dice: Uuid) -> Next {
-        let spread = |wait: Duration| wait.mul_f64(0.5 + share(dice) / 2.0);
+    pub(super) fn decide(&mut self, fault: ModelFault, now: Timestamp, dice: Uuid) -> RetryDecision {
+        let spread = |wait: Duration| wait.mul_f64(0.5 + random_fraction(dice) / 2.0);
         match fault {
             ModelFault::Transient => {
                 self.failed += 1;
-                let wait = spread(doubled(Duration::from_millis(200), self.failed, RELIEF));
-                Next::again(wait, wait, self.failed, TRIES)
+                let wait = spread(backoff(Duration::from_millis(200), self.failed, MAX_BACKOFF));
+                RetryDecision::ask_again_or_give_up(wait, wait, self.failed, MAX_TRIES)
             }
             ModelFault::Unreachable => {
                 self.unreached += 1;
-                let wait = doubled(Duration::from_millis(500), self.unreached, REACH);
-                Next::again(wait, wait, self.unreached, TRIES)
+                let wait = backoff(Duration::from_millis(500), self.unreached, MAX_UNREACHABLE_BACKOFF);
+                RetryDecision::ask_again_or_give_up(wait, wait, self.unreached, MAX_TRIES)
             }
             ModelFault::Overloaded => {
                 self.overloaded += 1;
-                let wait = spread(doubled(Duration::from_millis(500), self.overloaded, RELIEF));
-                Next::again(wait, wait, self.overloaded, OVERLOADED_TRIES)
+                let wait = spread(backoff(Duration::from_millis(500), self.overloaded, MAX_BACKOFF));
+                RetryDecision::ask_again_or_give_up(wait, wait, self.overloaded, MAX_OVERLOADED_TRIES)
             }
             ModelFault::RetryAfter { millis } => {
                 self.slowed += 1;
                 let wait = Duration::from_millis(millis);
-                match self.waits {
-                    Waits::Here if wait > PATIENCE && self.slowed < PATIENT_TRIES => Next::park(now.plus(wait)),
-                    Waits::Here => Next::again(wait, wait, self.slowed, PATIENT_TRIES),
-                    Waits::AtGovernor => Next::again(Duration::ZERO, wait, self.slowed, PATIENT_TRIES),
+                match self.wait_place {
+                    RetryWaitPlace::Here if wait > MAX_WAIT_IN_SLOT && self.slowed < MAX_THROTTLED_TRIES => {
+                        RetryDecision::park(now.plus(wait))
+                    }
+                    RetryWaitPlace::Here => {
+                        RetryDecision::ask_again_or_give_up(wait, wait, self.slowed, MAX_THROTTLED_TRIES)
+                    }
+                    RetryWaitPlace::AtGovernor => {
+                        RetryDecision::ask_again_or_give_up(Duration::ZERO, wait, self.slowed, MAX_THROTTLED_TRIES)
+                    }
                 }
             }
-            ModelFault::QuotaUntil { until_at } => match self.waits {
-                Waits::Here => Next::park(until_at),
-                Waits::AtGovernor => Next::park(until_at.plus(RETURN.mul_f64(share(dice)))),
+            ModelFault::QuotaUntil { until_at } => match self.wait_place {
+                RetryWaitPlace::Here => RetryDecision::park(until_at),
+                RetryWaitPlace::AtGovernor => {
+                    RetryDecision::park(until_at.plus(RETURN_SPREAD.mul_f64(random_fraction(dice))))
+                }
             },
             ModelFault::Auth
             | ModelFault::TooLong
             | ModelFault::Terminal
             | ModelFault::Cancelled
-            | ModelFault::Interrupted => Next::GiveUp,
+            | ModelFault::Interrupted => RetryDecision::GiveUp,
         }
     }
 }
 
 /// Twice as long for each failure.
-fn doubled(first: Duration, failed: u32, most: Duration) -> Duration {
+fn backoff(first: Duration, failed: u32, most: Duration) -> Duration {
     first.saturating_mul(1 << failed.min(10)).min(most)
 }
 
 /// A number from 0 to 1 out of the random part of an id.
-fn share(dice: Uuid) -> f64 {
+fn random_fraction(dice: Uuid) -> f64 {
     let low = u32::try_from(dice.as_u128() & u128::from(u32::MAX)).unwrap_or(0);
     f64::from(low) / f64::from(u32::MAX)
 }
@@ -144,16 +152,16 @@ fn share(dice: Uuid) -> f64 {
 mod tests {
     use super::*;
 
-    const NOW: At = At(1_000);
+    const NOW: Timestamp = Timestamp(1_000);
 
-    fn after(tries: &mut Tries, fault: ModelFault) -> Next {
-        tries.after(fault, NOW, Uuid::max())
+    fn after(tries: &mut RetryState, fault: ModelFault) -> RetryDecision {
+        tries.decide(fault, NOW, Uuid::max())
     }
 
     fn waits(fault: ModelFault) -> Vec<u64> {
-        let mut tries = Tries::default();
+        let mut tries = RetryState::default();
         let mut waits = Vec::new();
-        while let Next::Again(wait, retry) = after(&mut tries, fault) {
+        while let RetryDecision::AskAgain(wait, retry) = after(&mut tries, fault) {
             let attempt = u32::try_from(waits.len()).unwrap() + 2;
             assert_eq!((retry.attempt, u128::from(retry.in_millis)), (attempt, wait.as_millis()));
             waits.push(retry.in_millis);
@@ -164,8 +172,8 @@ mod tests {
     #[test]
     fn what_may_pass_is_tried_again_ever_later_and_not_for_ever() {
         assert_eq!(waits(ModelFault::Transient), [400, 800, 1600, 3200]);
-        let soonest = Tries::default().after(ModelFault::Transient, NOW, Uuid::nil());
-        assert!(matches!(soonest, Next::Again(wait, _) if wait == Duration::from_millis(200)));
+        let soonest = RetryState::default().decide(ModelFault::Transient, NOW, Uuid::nil());
+        assert!(matches!(soonest, RetryDecision::AskAgain(wait, _) if wait == Duration::from_millis(200)));
     }
 
     #[test]
@@ -181,41 +189,41 @@ mod tests {
         assert!((240_000..360_000).contains(&all), "{all}");
     }
 
-    fn parked(until: At) -> Next {
-        Next::park(until)
+    fn parked(until: Timestamp) -> RetryDecision {
+        RetryDecision::park(until)
     }
 
-    fn waits_for(next: Next) -> Option<Duration> {
+    fn waits_for(next: RetryDecision) -> Option<Duration> {
         match next {
-            Next::Again(after, _) => Some(after),
-            Next::Park(_) | Next::GiveUp => None,
+            RetryDecision::AskAgain(after, _) => Some(after),
+            RetryDecision::Park(_) | RetryDecision::GiveUp => None,
         }
     }
 
     #[test]
     fn a_provider_s_word_is_kept_and_a_long_wait_is_parked() {
-        let slow = |millis| after(&mut Tries::default(), ModelFault::RetryAfter { millis });
+        let slow = |millis| after(&mut RetryState::default(), ModelFault::RetryAfter { millis });
         assert_eq!(waits_for(slow(1500)), Some(Duration::from_millis(1500)));
         assert_eq!(waits_for(slow(60_000)), Some(Duration::from_secs(60)));
-        assert_eq!(slow(60_001), parked(At(61_001)));
-        let mut tries = Tries { slowed: PATIENT_TRIES, ..Tries::default() };
-        assert_eq!(after(&mut tries, ModelFault::RetryAfter { millis: 1 }), Next::GiveUp);
-        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: At(9) }), parked(At(9)));
+        assert_eq!(slow(60_001), parked(Timestamp(61_001)));
+        let mut tries = RetryState { slowed: MAX_THROTTLED_TRIES, ..RetryState::default() };
+        assert_eq!(after(&mut tries, ModelFault::RetryAfter { millis: 1 }), RetryDecision::GiveUp);
+        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: Timestamp(9) }), parked(Timestamp(9)));
     }
 
     #[test]
     fn a_governed_run_waits_with_the_others_and_comes_back_from_a_quota_at_a_moment_of_its_own() {
-        let mut tries = Tries::of(&Facts { bucket: Some("b".into()), ..Facts::UNKNOWN });
+        let mut tries = RetryState::for_model(&ModelFacts { bucket: Some("b".into()), ..ModelFacts::UNKNOWN });
         for millis in [0, 1500, 3_600_000] {
             let next = after(&mut tries, ModelFault::RetryAfter { millis });
             assert_eq!(waits_for(next), Some(Duration::ZERO));
         }
-        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: At(9) }), parked(At(3009)));
+        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: Timestamp(9) }), parked(Timestamp(3009)));
     }
 
     #[test]
     fn what_cannot_work_is_not_tried_again() {
         let hopeless = [ModelFault::Auth, ModelFault::Terminal, ModelFault::Cancelled, ModelFault::Interrupted];
-        assert!(hopeless.into_iter().all(|fault| after(&mut Tries::default(), fault) == Next::GiveUp));
+        assert!(hopeless.into_iter().all(|fault| after(&mut RetryState::default(), fault) == RetryDecision::GiveUp));
     }
 }

@@ -1,47 +1,47 @@
 //! Where a conversation may be cut.
 
-use model::Message;
-use protocol::{Block, Call};
+use model::ModelMessage;
+use protocol::{ContentBlock, ToolCallRequest};
 
 /// The last place up to `wanted` that parts no call from its answer.
-pub(super) fn whole(messages: &[Message], wanted: usize) -> usize {
+pub(super) fn cut_at_boundary(messages: &[ModelMessage], wanted: usize) -> usize {
     let mut cut = wanted.min(messages.len());
-    while cut > 0 && parts(messages, cut) {
+    while cut > 0 && splits_call(messages, cut) {
         cut -= 1;
     }
     cut
 }
 
 /// Where the last `turns` turns begin; nothing if there are no turns before them.
-pub(super) fn before_last(messages: &[Message], turns: usize) -> Option<usize> {
+pub(super) fn start_of_last_turns(messages: &[ModelMessage], turns: usize) -> Option<usize> {
     let mut answers = messages.iter().enumerate().rev().filter(|(_, message)| is_turn(message)).map(|(at, _)| at);
     let begin = answers.nth(turns.checked_sub(1)?)?;
     answers.next().map(|_earlier| begin)
 }
 
 /// Where the newest user message is, if there are turns before it.
-pub(super) fn before_last_heard(messages: &[Message]) -> Option<usize> {
-    let heard = messages.iter().rposition(|message| matches!(message, Message::User { .. }))?;
+pub(super) fn last_user_message(messages: &[ModelMessage]) -> Option<usize> {
+    let heard = messages.iter().rposition(|message| matches!(message, ModelMessage::User { .. }))?;
     messages[..heard].iter().any(is_turn).then_some(heard)
 }
 
 /// The calls of a message.
-pub(super) fn calls(message: &Message) -> impl Iterator<Item = &Call> {
+pub(super) fn calls(message: &ModelMessage) -> impl Iterator<Item = &ToolCallRequest> {
     let content = match message {
-        Message::Assistant { content } => content.as_slice(),
-        Message::User { .. } | Message::Answers { .. } => &[],
+        ModelMessage::Assistant { content } => content.as_slice(),
+        ModelMessage::User { .. } | ModelMessage::Answers { .. } => &[],
     };
     content.iter().filter_map(|block| match block {
-        Block::Call(call) => Some(call),
-        Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        ContentBlock::Call(call) => Some(call),
+        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
     })
 }
 
-fn parts(messages: &[Message], cut: usize) -> bool {
-    let answers_follow = matches!(messages.get(cut), Some(Message::Answers { .. }));
+fn splits_call(messages: &[ModelMessage], cut: usize) -> bool {
+    let answers_follow = matches!(messages.get(cut), Some(ModelMessage::Answers { .. }));
     answers_follow || calls(&messages[cut - 1]).next().is_some()
 }
 
-fn is_turn(message: &Message) -> bool {
-    matches!(message, Message::Assistant { .. })
+fn is_turn(message: &ModelMessage) -> bool {
+    matches!(message, ModelMessage::Assistant { .. })
 }

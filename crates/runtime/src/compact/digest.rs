@@ -1,15 +1,15 @@
 //! The message that stands for a conversation's beginning.
 
-use super::latest::Latest;
-use super::past::Past;
-use super::words::clip_lines;
+use super::bounded_text::clip_lines;
+use super::history::CompactedHistory;
+use super::recent_lines::RecentLines;
 use crate::prompt;
 
 /// What holds now, whatever was said: it is looked up when a digest is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Present {
+pub(crate) struct CurrentState {
     /// Who the agent is, one line each.
-    pub(crate) own: Vec<String>,
+    pub(crate) identity: Vec<String>,
     /// Open todos, one line each, what matters most first.
     pub(crate) todos: Vec<String>,
     /// Tasks that the agent started, one line each, what matters most first.
@@ -17,20 +17,20 @@ pub(crate) struct Present {
 }
 
 /// The least that a digest needs.
-pub(super) const LEAST: usize = 2 * 1024;
+pub(super) const MIN_DIGEST_BYTES: usize = 2 * 1024;
 
 /// Writes a digest of at most `max` bytes, or [`LEAST`].
-pub(super) fn write(past: &Past, present: &Present, max: usize) -> String {
-    let room = max.max(LEAST) - prompt::COMPACTED.len() - FORM;
-    let asked = asked(past, room / 2);
-    let mut facts = Facts { lines: Vec::new(), room: room - asked.len() };
-    facts.add("You are:", Kept::first(&present.own), 4);
-    facts.add("Open todos, from the table `todos`:", Kept::first(&present.todos), 4);
-    facts.add("Tasks you started:", Kept::first(&present.tasks), 3);
-    facts.add("Files you wrote:", Kept::newest(&past.files), 4);
-    facts.add("Calls you made, and how they went:", Kept::newest(&past.calls), 2);
-    facts.add("What you said:", Kept::newest(&past.said), 2);
-    facts.add("Results and messages of other tasks:", Kept::newest(&past.arrived), 1);
+pub(super) fn write_digest(past: &CompactedHistory, present: &CurrentState, max: usize) -> String {
+    let room = max.max(MIN_DIGEST_BYTES) - prompt::COMPACTED.len() - FRAMING_BYTES;
+    let asked = request_section(past, room / 2);
+    let mut facts = DigestFacts { lines: Vec::new(), bytes_left: room - asked.len() };
+    facts.add("You are:", DigestLines::in_order(&present.identity), 4);
+    facts.add("Open todos, from the table `todos`:", DigestLines::in_order(&present.todos), 4);
+    facts.add("Tasks you started:", DigestLines::in_order(&present.tasks), 3);
+    facts.add("Files you wrote:", DigestLines::newest_first(&past.files), 4);
+    facts.add("Calls you made, and how they went:", DigestLines::newest_first(&past.calls), 2);
+    facts.add("What you said:", DigestLines::newest_first(&past.answers), 2);
+    facts.add("Results and messages of other tasks:", DigestLines::newest_first(&past.task_messages), 1);
     let mut parts = vec![prompt::COMPACTED.to_owned(), asked];
     if !facts.lines.is_empty() {
         parts.push(prompt::quote(&facts.lines.join("\n")));
@@ -39,65 +39,67 @@ pub(super) fn write(past: &Past, present: &Present, max: usize) -> String {
 }
 
 /// What the form takes: marks of data, line ends.
-const FORM: usize = 64;
+const FRAMING_BYTES: usize = 64;
 
 /// What a title takes besides its words.
-const TITLE: usize = 48;
+const TITLE_BYTES: usize = 48;
 
 /// What a line takes besides its words.
-const EACH: usize = 5;
+const LINE_BYTES: usize = 5;
 
 /// Lines that may be shown, the most important first.
-struct Kept<'a> {
+struct DigestLines<'a> {
     lines: Box<dyn Iterator<Item = &'a str> + 'a>,
     count: usize,
-    order: Order,
+    order: LineOrder,
 }
 
 /// In which order lines came.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum LineOrder {
     AsGiven,
     NewestFirst,
 }
 
-impl<'a> Kept<'a> {
-    fn first(lines: &'a [String]) -> Kept<'a> {
+impl<'a> DigestLines<'a> {
+    fn in_order(lines: &'a [String]) -> DigestLines<'a> {
         let count = lines.len();
-        Kept { lines: Box::new(lines.iter().map(String::as_str)), count, order: Order::AsGiven }
+        DigestLines { lines: Box::new(lines.iter().map(String::as_str)), count, order: LineOrder::AsGiven }
     }
 
-    fn newest<const MAX: usize>(lines: &'a Latest<MAX>) -> Kept<'a> {
-        Kept { lines: Box::new(lines.newest_first()), count: lines.count(), order: Order::NewestFirst }
+    fn newest_first<const MAX: usize>(lines: &'a RecentLines<MAX>) -> DigestLines<'a> {
+        DigestLines { lines: Box::new(lines.newest_first()), count: lines.count(), order: LineOrder::NewestFirst }
     }
 }
 
 /// The part of a digest that nobody should take for words of the user.
-struct Facts {
+struct DigestFacts {
     lines: Vec<String>,
-    room: usize,
+    bytes_left: usize,
 }
 
-impl Facts {
+impl DigestFacts {
     /// Adds a title and the lines that fit into one part of so many of the room that is left, in the order they came.
-    fn add(&mut self, title: &str, kept: Kept<'_>, parts: usize) {
-        let Some(mut room) = (self.room / parts).checked_sub(title.len() + TITLE).filter(|_room| kept.count > 0) else {
+    fn add(&mut self, title: &str, kept: DigestLines<'_>, parts: usize) {
+        let Some(mut room) =
+            (self.bytes_left / parts).checked_sub(title.len() + TITLE_BYTES).filter(|_room| kept.count > 0)
+        else {
             return;
         };
-        self.room -= title.len() + TITLE;
+        self.bytes_left -= title.len() + TITLE_BYTES;
         let mut shown = Vec::new();
         for line in kept.lines {
-            let taken = line.len() + EACH;
+            let taken = line.len() + LINE_BYTES;
             let Some(left) = room.checked_sub(taken) else { break };
-            (room, self.room) = (left, self.room - taken);
+            (room, self.bytes_left) = (left, self.bytes_left - taken);
             shown.push(format!("- {line}"));
         }
         let missing = match (kept.count - shown.len(), kept.order) {
             (0, _) => String::new(),
-            (missing, Order::AsGiven) => format!(" ({missing} more left out)"),
-            (missing, Order::NewestFirst) => format!(" ({missing} earlier left out)"),
+            (missing, LineOrder::AsGiven) => format!(" ({missing} more left out)"),
+            (missing, LineOrder::NewestFirst) => format!(" ({missing} earlier left out)"),
         };
-        if kept.order == Order::NewestFirst {
+        if kept.order == LineOrder::NewestFirst {
             shown.reverse();
         }
         self.lines.push(format!("{title}{missing}"));
@@ -106,19 +108,19 @@ impl Facts {
 }
 
 /// What was asked: the first message, and the user's newest.
-fn asked(past: &Past, room: usize) -> String {
-    let Some(first) = &past.first else { return String::new() };
-    let later = past.heard.count();
-    let mut left = room.saturating_sub(3 * TITLE);
+fn request_section(past: &CompactedHistory, room: usize) -> String {
+    let Some(first) = &past.first_message else { return String::new() };
+    let later = past.user_messages.count();
+    let mut left = room.saturating_sub(3 * TITLE_BYTES);
     let first = clip_lines(first, if later == 0 { left } else { left / 2 });
     left -= first.len();
     let mut shown = Vec::new();
-    for text in past.heard.newest_first() {
-        let text = clip_lines(text, left.saturating_sub(TITLE) / 2);
+    for text in past.user_messages.newest_first() {
+        let text = clip_lines(text, left.saturating_sub(TITLE_BYTES) / 2);
         if text.is_empty() {
             break;
         }
-        left -= text.len() + TITLE;
+        left -= text.len() + TITLE_BYTES;
         shown.push(format!("A later message of the user:\n{text}\n"));
     }
     let mut parts = vec![format!("The first message:\n{first}\n")];

@@ -1,102 +1,103 @@
 //! How to make room: the least that helps.
 
-use model::Message;
+use model::ModelMessage;
 use protocol::{Compaction, CompactionCause};
 
-use super::Past;
-use super::cut::{before_last, before_last_heard};
-use super::digest::{self, Present};
-use super::fold::fold;
+use super::CompactedHistory;
+use super::apply::apply_compaction;
+use super::cut::{last_user_message, start_of_last_turns};
+use super::digest::{self, CurrentState};
 
 /// How many turns stay as they are.
-const RECENT: usize = 2;
+const KEPT_TURNS: usize = 2;
 
 /// Most bytes of a digest.
-const DIGEST_MAX: usize = 64 * 1024;
+const MAX_DIGEST_BYTES: usize = 64 * 1024;
 
 /// Most bytes of a digest for a model whose window is not known.
-const DIGEST_UNKNOWN: usize = 16 * 1024;
+const DEFAULT_DIGEST_BYTES: usize = 16 * 1024;
 
 /// A conversation that needs room.
-pub(crate) struct Plan<'a> {
+pub(crate) struct CompactionPlan<'a> {
     /// Its messages.
-    pub(crate) messages: &'a [Message],
+    pub(crate) messages: &'a [ModelMessage],
     /// What the first message stands for, if it is a digest.
-    pub(crate) past: Option<&'a Past>,
+    pub(crate) history: Option<&'a CompactedHistory>,
     /// What holds now.
-    pub(crate) present: &'a Present,
+    pub(crate) current: &'a CurrentState,
     /// How many tokens the model takes, if that is known.
     pub(crate) window: Option<u64>,
     /// How many tokens a request with such messages has.
-    pub(crate) size: &'a dyn Fn(&[Message]) -> u64,
+    pub(crate) size: &'a dyn Fn(&[ModelMessage]) -> u64,
 }
 
 /// A compaction, and how many tokens a request has after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Made {
+pub(crate) struct PlannedCompaction {
     /// The compaction.
     pub(crate) compaction: Compaction,
     /// The tokens.
     pub(crate) tokens: u64,
 }
 
-impl Plan<'_> {
+impl CompactionPlan<'_> {
     /// The mildest cut that leaves at most `aim` tokens. If none does, the one that leaves least, and beyond `limit`
     /// the hardest of all. Nothing when that is not worth it.
-    pub(crate) fn down_to(&self, aim: u64, limit: u64) -> Option<Made> {
-        let mut best: Option<Made> = None;
-        for compaction in self.mild(aim) {
-            let made = self.made(compaction);
+    pub(crate) fn down_to(&self, aim: u64, limit: u64) -> Option<PlannedCompaction> {
+        let mut best: Option<PlannedCompaction> = None;
+        for compaction in self.mild_cuts(aim) {
+            let made = self.measure(compaction);
             if made.tokens <= aim {
-                return self.worth(made);
+                return self.if_worthwhile(made);
             }
             best = Some(smaller(best, made));
         }
         match best {
-            Some(made) if made.tokens <= limit => self.worth(made),
-            best => self.utmost().map(|made| smaller(best.clone(), made)).or_else(|| self.worth(best?)),
+            Some(made) if made.tokens <= limit => self.if_worthwhile(made),
+            best => self.hardest_cut().map(|made| smaller(best.clone(), made)).or_else(|| self.if_worthwhile(best?)),
         }
     }
 
     /// As far as it goes: a digest for everything but the last turn.
-    pub(crate) fn utmost(&self) -> Option<Made> {
-        let cut = before_last(self.messages, 1)?;
-        self.worth(self.made(self.digest(cut)))
+    pub(crate) fn hardest_cut(&self) -> Option<PlannedCompaction> {
+        let cut = start_of_last_turns(self.messages, 1)?;
+        self.if_worthwhile(self.measure(self.digest(cut)))
     }
 
     /// Ways to cut that spare the recent turns, the mildest first: old output; what came before the user's last word,
     /// if what follows it is not too long; everything else.
-    fn mild(&self, aim: u64) -> impl Iterator<Item = Compaction> {
-        let recent = before_last(self.messages, RECENT);
-        let outputs = recent.map(|cut| Compaction { messages: count(cut), digest: None, cause: CompactionCause::Full });
-        let heard = before_last_heard(self.messages).zip(recent).map(|(heard, recent)| heard.min(recent));
+    fn mild_cuts(&self, aim: u64) -> impl Iterator<Item = Compaction> {
+        let recent = start_of_last_turns(self.messages, KEPT_TURNS);
+        let outputs =
+            recent.map(|cut| Compaction { messages: count(cut), digest: None, cause: CompactionCause::ContextFull });
+        let heard = last_user_message(self.messages).zip(recent).map(|(heard, recent)| heard.min(recent));
         let is_short = |cut: &usize| (self.size)(&self.messages[*cut..]) <= aim;
         let cuts = [heard.filter(is_short), recent];
         outputs.into_iter().chain(cuts.into_iter().flatten().map(|cut| self.digest(cut)))
     }
 
     fn digest(&self, cut: usize) -> Compaction {
-        let mut past = self.past.cloned().unwrap_or_default();
-        past.absorb(&self.messages[usize::from(self.past.is_some())..cut]);
-        let share = |window: u64| usize::try_from(window / 5).unwrap_or(usize::MAX).min(DIGEST_MAX);
-        let digest = digest::write(&past, self.present, self.window.map_or(DIGEST_UNKNOWN, share));
-        Compaction { messages: count(cut), digest: Some(digest), cause: CompactionCause::Full }
+        let mut past = self.history.cloned().unwrap_or_default();
+        past.absorb(&self.messages[usize::from(self.history.is_some())..cut]);
+        let share = |window: u64| usize::try_from(window / 5).unwrap_or(usize::MAX).min(MAX_DIGEST_BYTES);
+        let digest = digest::write_digest(&past, self.current, self.window.map_or(DEFAULT_DIGEST_BYTES, share));
+        Compaction { messages: count(cut), digest: Some(digest), cause: CompactionCause::ContextFull }
     }
 
-    fn made(&self, compaction: Compaction) -> Made {
-        let (mut messages, mut past) = (self.messages.to_vec(), self.past.cloned());
-        fold(&mut messages, &mut past, &compaction);
-        Made { tokens: (self.size)(&messages), compaction }
+    fn measure(&self, compaction: Compaction) -> PlannedCompaction {
+        let (mut messages, mut past) = (self.messages.to_vec(), self.history.cloned());
+        apply_compaction(&mut messages, &mut past, &compaction);
+        PlannedCompaction { tokens: (self.size)(&messages), compaction }
     }
 
     /// A compaction costs the provider's cache, so it must save something.
-    fn worth(&self, made: Made) -> Option<Made> {
+    fn if_worthwhile(&self, made: PlannedCompaction) -> Option<PlannedCompaction> {
         let now = (self.size)(self.messages);
         (made.tokens < now - now / 20).then_some(made)
     }
 }
 
-fn smaller(one: Option<Made>, other: Made) -> Made {
+fn smaller(one: Option<PlannedCompaction>, other: PlannedCompaction) -> PlannedCompaction {
     match one {
         Some(one) if one.tokens <= other.tokens => one,
         _ => other,

@@ -1,35 +1,36 @@
 //! Any conversation, cut anywhere and again: what stays is whole, what goes is told, and nothing grows without end.
 
-use model::{Message, Part};
+use model::{MessagePart, ModelMessage};
 use proptest::prelude::*;
-use protocol::{Answer, AnswerStatus, Block, Call, CallId, Compaction, CompactionCause};
+use protocol::{CallId, Compaction, CompactionCause, ContentBlock, ToolCallRequest, ToolResult, ToolResultStatus};
 
-use super::cut::{before_last, calls, whole};
-use super::digest::{LEAST, write};
-use super::stub::SMALL;
-use super::{Past, Plan, Present, fold};
+use super::cut::{calls, cut_at_boundary, start_of_last_turns};
+use super::digest::{MIN_DIGEST_BYTES, write_digest};
+use super::stub::MAX_KEPT_BYTES;
+use super::{CompactedHistory, CompactionPlan, CurrentState, apply_compaction};
 use crate::prompt;
 
-fn user() -> impl Strategy<Value = Message> {
+fn user() -> impl Strategy<Value = ModelMessage> {
     prop_oneof![
-        "[a-z \n]{1,80}".prop_map(Message::user),
-        "[a-zé> \n]{1,2000}".prop_map(|text| Message::user(prompt::quote(&text))),
-        Just(Message::user(prompt::BUDGET_LOW)),
+        "[a-z \n]{1,80}".prop_map(ModelMessage::user),
+        "[a-zé> \n]{1,2000}".prop_map(|text| ModelMessage::user(prompt::quote(&text))),
+        Just(ModelMessage::user(prompt::BUDGET_LOW)),
     ]
 }
 
-fn turn() -> impl Strategy<Value = Vec<Message>> {
+fn turn() -> impl Strategy<Value = Vec<ModelMessage>> {
     let answer = (any::<bool>(), 0..2_000_usize);
     ("[a-z\n]{0,300}", prop::collection::vec(answer, 0..4)).prop_map(|(text, answers)| {
-        let call = |n: usize| Call { id: CallId(format!("call-{n}")), tool: "edit".into(), input: input(n) };
-        let calls = (0..answers.len()).map(|n| Block::Call(call(n)));
-        let said = Message::Assistant { content: [Block::Text { text }].into_iter().chain(calls).collect() };
-        let status = |done| if done { AnswerStatus::Done } else { AnswerStatus::Refused };
+        let call = |n: usize| ToolCallRequest { id: CallId(format!("call-{n}")), tool: "edit".into(), input: input(n) };
+        let calls = (0..answers.len()).map(|n| ContentBlock::Call(call(n)));
+        let said =
+            ModelMessage::Assistant { content: [ContentBlock::Text { text }].into_iter().chain(calls).collect() };
+        let status = |done| if done { ToolResultStatus::Done } else { ToolResultStatus::Refused };
         let answered = |(n, (done, size)): (usize, (bool, usize))| {
-            (CallId(format!("call-{n}")), Answer { status: status(done), text: "x".repeat(size) })
+            (CallId(format!("call-{n}")), ToolResult { status: status(done), text: "x".repeat(size) })
         };
         let answers: Vec<_> = answers.into_iter().enumerate().map(answered).collect();
-        let answers = (!answers.is_empty()).then_some(Message::Answers { answers });
+        let answers = (!answers.is_empty()).then_some(ModelMessage::Answers { answers });
         [said].into_iter().chain(answers).collect()
     })
 }
@@ -38,21 +39,21 @@ fn input(n: usize) -> String {
     format!(r#"{{"path":"src/{n}.rs","old":"a","new":"b"}}"#)
 }
 
-fn conversation() -> impl Strategy<Value = Vec<Message>> {
+fn conversation() -> impl Strategy<Value = Vec<ModelMessage>> {
     let step = prop_oneof![1 => user().prop_map(|message| vec![message]), 3 => turn()];
     ("[a-z]{10,60}", prop::collection::vec(step, 0..12)).prop_map(|(task, steps)| {
-        [Message::user(format!("task: {task}"))].into_iter().chain(steps.into_iter().flatten()).collect()
+        [ModelMessage::user(format!("task: {task}"))].into_iter().chain(steps.into_iter().flatten()).collect()
     })
 }
 
 /// What a provider insists on: a user message first, and each call answered by the next message.
-fn is_valid(messages: &[Message]) -> bool {
+fn is_valid(messages: &[ModelMessage]) -> bool {
     let mut open: Vec<CallId> = Vec::new();
-    let first = messages.first().is_none_or(|first| matches!(first, Message::User { .. }));
+    let first = messages.first().is_none_or(|first| matches!(first, ModelMessage::User { .. }));
     let paired = messages.iter().all(|message| {
         let given: Vec<CallId> = match message {
-            Message::Answers { answers } => answers.iter().map(|(id, _)| id.clone()).collect(),
-            Message::User { .. } | Message::Assistant { .. } => Vec::new(),
+            ModelMessage::Answers { answers } => answers.iter().map(|(id, _)| id.clone()).collect(),
+            ModelMessage::User { .. } | ModelMessage::Assistant { .. } => Vec::new(),
         };
         given == std::mem::replace(&mut open, calls(message).map(|call| call.id.clone()).collect())
     });
@@ -60,35 +61,39 @@ fn is_valid(messages: &[Message]) -> bool {
 }
 
 /// Everything about the answers but their words.
-fn outlines(messages: &[Message]) -> Vec<(CallId, AnswerStatus)> {
-    let outline = |message: &Message| match message {
-        Message::Answers { answers } => answers.iter().map(|(id, answer)| (id.clone(), answer.status)).collect(),
-        Message::User { .. } | Message::Assistant { .. } => Vec::new(),
+fn outlines(messages: &[ModelMessage]) -> Vec<(CallId, ToolResultStatus)> {
+    let outline = |message: &ModelMessage| match message {
+        ModelMessage::Answers { answers } => answers.iter().map(|(id, answer)| (id.clone(), answer.status)).collect(),
+        ModelMessage::User { .. } | ModelMessage::Assistant { .. } => Vec::new(),
     };
     messages.iter().flat_map(outline).collect()
 }
 
-fn text(message: &Message) -> &str {
+fn text(message: &ModelMessage) -> &str {
     match message {
-        Message::User { parts } => match &parts[..] {
-            [Part::Text(text)] => text,
+        ModelMessage::User { parts } => match &parts[..] {
+            [MessagePart::Text(text)] => text,
             _other => "",
         },
-        Message::Assistant { .. } | Message::Answers { .. } => "",
+        ModelMessage::Assistant { .. } | ModelMessage::Answers { .. } => "",
     }
 }
 
-fn bytes(messages: &[Message]) -> u64 {
-    let size = |message: &Message| match message {
-        Message::User { .. } => text(message).len(),
-        Message::Assistant { content } => content.len() * 50,
-        Message::Answers { answers } => answers.iter().map(|(_, answer)| answer.text.len()).sum(),
+fn bytes(messages: &[ModelMessage]) -> u64 {
+    let size = |message: &ModelMessage| match message {
+        ModelMessage::User { .. } => text(message).len(),
+        ModelMessage::Assistant { content } => content.len() * 50,
+        ModelMessage::Answers { answers } => answers.iter().map(|(_, answer)| answer.text.len()).sum(),
     };
     messages.iter().map(|message| size(message) as u64).sum()
 }
 
-fn plan<'a>(messages: &'a [Message], past: Option<&'a Past>, present: &'a Present) -> Plan<'a> {
-    Plan { messages, past, present, window: Some(20_000), size: &bytes }
+fn plan<'a>(
+    messages: &'a [ModelMessage],
+    past: Option<&'a CompactedHistory>,
+    present: &'a CurrentState,
+) -> CompactionPlan<'a> {
+    CompactionPlan { messages, history: past, current: present, window: Some(20_000), size: &bytes }
 }
 
 proptest! {
@@ -99,9 +104,9 @@ proptest! {
         prop_assert!(is_valid(&messages));
         let (mut cut_down, mut past) = (messages.clone(), None);
         let digest = digest.then(|| "digest".to_owned());
-        fold(&mut cut_down, &mut past, &Compaction { messages: cut, digest: digest.clone(), cause: CompactionCause::Full });
+        apply_compaction(&mut cut_down, &mut past, &Compaction { messages: cut, digest: digest.clone(), cause: CompactionCause::ContextFull });
         prop_assert!(is_valid(&cut_down));
-        let at = whole(&messages, cut as usize);
+        let at = cut_at_boundary(&messages, cut as usize);
         match digest {
             Some(_) => prop_assert_eq!(&cut_down[1..], &messages[at..]),
             None => {
@@ -109,7 +114,7 @@ proptest! {
                 prop_assert_eq!(outlines(&cut_down), outlines(&messages));
                 prop_assert!(bytes(&cut_down) <= bytes(&messages));
                 let mut again = cut_down.clone();
-                fold(&mut again, &mut past, &Compaction { messages: cut, digest: None, cause: CompactionCause::Full });
+                apply_compaction(&mut again, &mut past, &Compaction { messages: cut, digest: None, cause: CompactionCause::ContextFull });
                 prop_assert_eq!(again, cut_down);
             }
         }
@@ -117,40 +122,40 @@ proptest! {
 
     #[test]
     fn a_plan_makes_it_smaller_and_keeps_the_recent_turns(messages in conversation(), aim in 0..20_000_u64, pressed: bool) {
-        let present = Present::default();
+        let present = CurrentState::default();
         let limit = if pressed { aim } else { u64::MAX };
         let Some(made) = plan(&messages, None, &present).down_to(aim, limit) else { return Ok(()) };
         let (mut cut_down, mut past) = (messages.clone(), None);
-        fold(&mut cut_down, &mut past, &made.compaction);
+        apply_compaction(&mut cut_down, &mut past, &made.compaction);
         prop_assert_eq!(bytes(&cut_down), made.tokens);
         prop_assert!(made.tokens < bytes(&messages));
         prop_assert!(is_valid(&cut_down));
-        let last = before_last(&messages, 1).unwrap();
-        let recent = before_last(&messages, 2).filter(|_| !pressed).unwrap_or(last);
+        let last = start_of_last_turns(&messages, 1).unwrap();
+        let recent = start_of_last_turns(&messages, 2).filter(|_| !pressed).unwrap_or(last);
         prop_assert!(cut_down.ends_with(&messages[recent..]));
     }
 
     #[test]
     fn compaction_after_compaction_keeps_the_task_and_ends(parts in prop::collection::vec(conversation(), 1..6), max in 0..40_000_usize) {
-        let present = Present {
-            own: vec!["the agent main".into()],
+        let present = CurrentState {
+            identity: vec!["the agent main".into()],
             todos: vec!["t1 (pending): x".repeat(9); 50],
             tasks: vec!["command".into(); 9],
         };
-        let (mut messages, mut past): (Vec<Message>, Option<Past>) = (Vec::new(), None);
+        let (mut messages, mut past): (Vec<ModelMessage>, Option<CompactedHistory>) = (Vec::new(), None);
         let task = text(&parts[0][0]).to_owned();
         for part in parts {
             messages.extend(part);
             let mut rounds = 0;
-            while let Some(made) = plan(&messages, past.as_ref(), &present).utmost() {
-                fold(&mut messages, &mut past, &made.compaction);
+            while let Some(made) = plan(&messages, past.as_ref(), &present).hardest_cut() {
+                apply_compaction(&mut messages, &mut past, &made.compaction);
                 rounds += 1;
             }
             prop_assert!(rounds <= 1);
             prop_assert!(is_valid(&messages));
             if let Some(past) = &past {
-                let digest = write(past, &present, max);
-                prop_assert!(digest.len() <= max.max(LEAST), "{} of {max}", digest.len());
+                let digest = write_digest(past, &present, max);
+                prop_assert!(digest.len() <= max.max(MIN_DIGEST_BYTES), "{} of {max}", digest.len());
                 prop_assert!(digest.contains(&task) && digest.contains("Tasks you started"));
                 prop_assert!(text(&messages[0]).contains(&task));
             }
@@ -158,41 +163,45 @@ proptest! {
     }
 }
 
-fn edits(turns: usize) -> Vec<Message> {
+fn edits(turns: usize) -> Vec<ModelMessage> {
     let turn = |n: usize| {
-        let call = Call { id: CallId(format!("call-{n}")), tool: "edit".into(), input: input(n) };
-        let content = vec![Block::Text { text: format!("step {n}") }, Block::Call(call)];
-        let answer = Answer { status: AnswerStatus::Done, text: "y".repeat(SMALL + 1) };
+        let call = ToolCallRequest { id: CallId(format!("call-{n}")), tool: "edit".into(), input: input(n) };
+        let content = vec![ContentBlock::Text { text: format!("step {n}") }, ContentBlock::Call(call)];
+        let answer = ToolResult { status: ToolResultStatus::Done, text: "y".repeat(MAX_KEPT_BYTES + 1) };
         let answers = vec![(CallId(format!("call-{n}")), answer)];
-        [Message::Assistant { content }, Message::Answers { answers }]
+        [ModelMessage::Assistant { content }, ModelMessage::Answers { answers }]
     };
-    [Message::user("repair it")].into_iter().chain((1..=turns).flat_map(turn)).collect()
+    [ModelMessage::user("repair it")].into_iter().chain((1..=turns).flat_map(turn)).collect()
 }
 
 #[test]
 fn a_digest_tells_what_was_asked_done_written_and_is_open() {
     let mut messages = edits(4);
-    messages.push(Message::user(prompt::quote("make: completed\nall is well")));
-    messages.push(Message::user("and be quick"));
+    messages.push(ModelMessage::user(prompt::quote("make: completed\nall is well")));
+    messages.push(ModelMessage::user("and be quick"));
     messages.extend(edits(1).split_off(1));
-    messages.push(Message::user(prompt::BUDGET_LOW));
-    let mut past = Past::default();
+    messages.push(ModelMessage::user(prompt::BUDGET_LOW));
+    let mut past = CompactedHistory::default();
     past.absorb(&messages);
-    let present = Present {
-        own: vec!["the agent main at /root".into()],
+    let present = CurrentState {
+        identity: vec!["the agent main at /root".into()],
         todos: vec!["t1 (pending): test it".into()],
         tasks: vec!["background command `make`".into()],
     };
-    insta::assert_snapshot!(write(&past, &present, 4_000));
+    insta::assert_snapshot!(write_digest(&past, &present, 4_000));
 }
 
 #[test]
 fn a_stub_tells_the_call_and_the_size() {
     let mut messages = edits(3);
     let recent = messages[3..].to_vec();
-    fold(&mut messages, &mut None, &Compaction { messages: 4, digest: None, cause: CompactionCause::Full });
+    apply_compaction(
+        &mut messages,
+        &mut None,
+        &Compaction { messages: 4, digest: None, cause: CompactionCause::ContextFull },
+    );
     assert_eq!(messages[3..], recent);
-    let Message::Answers { answers } = &messages[2] else { panic!() };
+    let ModelMessage::Answers { answers } = &messages[2] else { panic!() };
     let stub =
         "[The answer to `edit src/1.rs`, 321 bytes, was left out to make room. Make the call again if you need it.]";
     assert_eq!(answers[0].1.text, stub);
@@ -205,7 +214,11 @@ fn a_cut_behind_an_open_call_is_made_before_it() {
     let open = messages[3].clone();
     for (digest, left) in [(None, 4), (Some("digest".to_owned()), 2)] {
         let mut cut_down = messages.clone();
-        fold(&mut cut_down, &mut None, &Compaction { messages: u32::MAX, digest, cause: CompactionCause::Full });
+        apply_compaction(
+            &mut cut_down,
+            &mut None,
+            &Compaction { messages: u32::MAX, digest, cause: CompactionCause::ContextFull },
+        );
         assert_eq!((cut_down.len(), cut_down.last()), (left, Some(&open)));
     }
 }
@@ -213,11 +226,11 @@ fn a_cut_behind_an_open_call_is_made_before_it() {
 #[test]
 fn old_output_goes_before_old_words() {
     let messages = edits(6);
-    let present = Present::default();
+    let present = CurrentState::default();
     let plan = plan(&messages, None, &present);
     let total = bytes(&messages);
     let mild = plan.down_to(total - 500, total).unwrap();
-    assert_eq!(mild.compaction, Compaction { messages: 9, digest: None, cause: CompactionCause::Full });
+    assert_eq!(mild.compaction, Compaction { messages: 9, digest: None, cause: CompactionCause::ContextFull });
     let hard = plan.down_to(0, 0).unwrap();
     assert_eq!(hard.compaction.messages, 11);
     assert!(hard.compaction.digest.is_none() || hard.tokens < mild.tokens);
@@ -227,17 +240,17 @@ fn old_output_goes_before_old_words() {
 fn what_is_too_short_to_cut_is_left_alone() {
     for turns in 0..2 {
         let messages = edits(turns);
-        assert_eq!(plan(&messages, None, &Present::default()).utmost(), None);
-        assert_eq!(plan(&messages, None, &Present::default()).down_to(0, 0), None);
+        assert_eq!(plan(&messages, None, &CurrentState::default()).hardest_cut(), None);
+        assert_eq!(plan(&messages, None, &CurrentState::default()).down_to(0, 0), None);
     }
 }
 
 #[test]
 fn a_picture_that_goes_is_mentioned() {
     let image = protocol::Image { media: "image/png".into(), data: "AA==".into() };
-    let parts = vec![Part::Image(image), Part::Text("look".into())];
-    let mut past = Past::default();
-    past.absorb(&[Message::user("first"), Message::User { parts }]);
-    let digest = write(&past, &Present::default(), LEAST);
+    let parts = vec![MessagePart::Image(image), MessagePart::Text("look".into())];
+    let mut past = CompactedHistory::default();
+    past.absorb(&[ModelMessage::user("first"), ModelMessage::User { parts }]);
+    let digest = write_digest(&past, &CurrentState::default(), MIN_DIGEST_BYTES);
     assert!(digest.contains("A later message of the user:\nlook\n[a picture came with it]\n"), "{digest}");
 }

@@ -1,32 +1,33 @@
 //! A fleet ends: its work is brought together, and what was done is kept.
 
-use kernel::{Input, Refusal};
-use protocol::{Brought, FleetEnd, FleetTerms, TodoStatus};
+use kernel::{InputRefusal, KernelInput};
+use protocol::{FleetConfig, FleetEnd, ReusedResult, TodoStatus};
 use store::TodoRow;
 
-use super::driver::{Broken, Driver, Flow};
-use super::steps::Stock;
-use super::{Done, FleetOutcome, Harvested};
-use crate::recall::Landing;
-use crate::supervisor::Rejected;
+use super::driver::{DriverFlow, FleetDriver, FleetDriverError};
+use super::steps::OpenTodos;
+use super::{CollectedWork, FinishedTodo, FleetOutcome};
+use crate::result_cache::WorkLocation;
+use crate::supervisor::InputRejection;
 
-impl Driver {
-    pub(super) async fn finish(&mut self, terms: &FleetTerms) -> Result<Flow, Broken> {
+impl FleetDriver {
+    pub(super) async fn finish(&mut self, terms: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
         // The look that led here may be ahead of what was heard.
         self.catch_up().await?;
         if self.unstick().await? {
-            return Ok(Flow::On);
+            return Ok(DriverFlow::Continue);
         }
-        let rows = self.bench.rows()?.into_iter().filter(|row| row.todo.status == TodoStatus::Done);
-        let done: Vec<Done> = rows.map(|row| Done { work: self.work_of(&row), todo: row.todo }).collect();
-        let Harvested { landing, short } = self.bench.aids.harvest.gather(terms, &done).await;
+        let rows = self.fleet.rows()?.into_iter().filter(|row| row.todo.status == TodoStatus::Done);
+        let done: Vec<FinishedTodo> =
+            rows.map(|row| FinishedTodo { work: self.work_of(&row), todo: row.todo }).collect();
+        let CollectedWork { landing, missing: short } = self.fleet.services.collector.collect(terms, &done).await;
         self.landing = Some(landing);
         for (todo, reason) in short {
-            self.bench.block(todo, reason).await?;
+            self.fleet.block(todo, reason).await?;
         }
-        let open = self.bench.supervisor.look(|kernel| Stock::take(kernel).open).await?;
+        let open = self.fleet.supervisor.query(|kernel| OpenTodos::take(kernel).open).await?;
         let end = if open == 0 { FleetEnd::Done } else { FleetEnd::Blocked };
-        let outcome = match self.own.halt.filter(|_| open > 0) {
+        let outcome = match self.state.limit.filter(|_| open > 0) {
             Some(halt) => FleetOutcome::Halted(halt),
             None => FleetOutcome::Ended(end),
         };
@@ -34,43 +35,44 @@ impl Driver {
     }
 
     /// Blocks what could never be ready; tells whether there was any.
-    pub(super) async fn unstick(&self) -> Result<bool, Rejected> {
-        let stuck = self.bench.supervisor.look(|kernel| Stock::take(kernel).stuck).await?;
+    pub(super) async fn unstick(&self) -> Result<bool, InputRejection> {
+        let stuck = self.fleet.supervisor.query(|kernel| OpenTodos::take(kernel).stuck).await?;
         let any = !stuck.is_empty();
         for (todo, reason) in stuck {
-            self.bench.block(todo, reason).await?;
+            self.fleet.block(todo, reason).await?;
         }
         Ok(any)
     }
 
     /// Ends the fleet, unless somebody else did.
-    pub(super) async fn end(&mut self, end: FleetEnd, outcome: FleetOutcome) -> Result<Flow, Broken> {
-        match self.bench.supervisor.submit(Input::EndFleet(end)).await {
+    pub(super) async fn end(&mut self, end: FleetEnd, outcome: FleetOutcome) -> Result<DriverFlow, FleetDriverError> {
+        match self.fleet.supervisor.submit(KernelInput::EndFleet(end)).await {
             // The next look finds it ended.
             Ok(_receipt) => {
                 self.outcome = Some(outcome);
-                Ok(Flow::On)
+                Ok(DriverFlow::Continue)
             }
-            Err(Rejected::Refused(Refusal::NoFleet)) => Ok(Flow::On),
+            Err(InputRejection::Refused(InputRefusal::NoFleet)) => Ok(DriverFlow::Continue),
             Err(rejected) => Err(rejected.into()),
         }
     }
 
     /// The fleet is ended, by this driver or by somebody else.
-    pub(super) async fn over(&mut self) -> FleetOutcome {
-        let usual = if self.past.isolated { Landing::Apart } else { Landing::InPlace };
-        self.bench.aids.memory.finish(self.landing.unwrap_or(usual)).await;
-        self.outcome.take().unwrap_or(FleetOutcome::Ended(self.past.ended.unwrap_or(FleetEnd::Stopped)))
+    pub(super) async fn conclude(&mut self) -> FleetOutcome {
+        let usual = if self.history.isolated { WorkLocation::InCommits } else { WorkLocation::InWorkspace };
+        self.fleet.services.result_cache.finish(self.landing.unwrap_or(usual)).await;
+        self.outcome.take().unwrap_or(FleetOutcome::Ended(self.history.ended.unwrap_or(FleetEnd::Stopped)))
     }
 
-    pub(super) async fn keep(&self, row: &TodoRow) {
-        let brought = Brought { result: self.bench.said(row).unwrap_or_default(), work: self.work_of(row) };
-        self.bench.aids.memory.keep(&row.todo, &brought).await;
+    pub(super) async fn store_result(&self, row: &TodoRow) {
+        let brought =
+            ReusedResult { result: self.fleet.latest_result(row).unwrap_or_default(), commit: self.work_of(row) };
+        self.fleet.services.result_cache.store(&row.todo, &brought).await;
     }
 
     /// The commit that holds the work of a todo.
     fn work_of(&self, row: &TodoRow) -> Option<String> {
-        let sealed = || self.past.sealed.get(&row.task.as_deref()?.parse().ok()?).cloned();
-        self.bench.recalled(&row.todo.id).map_or_else(sealed, |brought| brought.work)
+        let sealed = || self.history.sealed_commits.get(&row.task.as_deref()?.parse().ok()?).cloned();
+        self.fleet.reused_result(&row.todo.id).map_or_else(sealed, |brought| brought.commit)
     }
 }

@@ -4,26 +4,26 @@
 //! a worker for each due todo, shows the main agent the outcome, and ends. How far it is, is in the log and nowhere else,
 //! so a new owner goes on where the last one stopped.
 
-mod bench;
-mod counsel;
+mod context;
 mod driver;
 mod finish;
-mod finished;
-mod judge;
-mod order;
-mod past;
-mod seams;
-mod shared;
+mod finished_todos;
+mod history;
+mod plan_check;
+mod planning;
+mod prompts;
+mod request;
+mod services;
+mod shared_files;
 mod steps;
-mod words;
 mod worker;
 
-pub use order::{Fleet, FleetError, FleetOrder, FleetOutcome, Halt};
-pub use seams::{Aids, Done, Ground, Harvest, Harvested, Memory};
-pub use shared::{NamedFiles, SharedFiles};
+pub use request::{FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest};
+pub use services::{CollectedWork, Collector, FinishedTodo, FleetServices, TodoResultCache, WorkspaceProvider};
+pub use shared_files::{SharedFiles, TodoFiles};
 
-pub(crate) use driver::Driver;
-pub(crate) use finished::Finished;
-pub(crate) use judge::check;
-pub(crate) use order::Ending;
-pub(crate) use worker::permitted;
+pub(crate) use driver::FleetDriver;
+pub(crate) use finished_todos::FinishedTodos;
+pub(crate) use plan_check::check_plan;
+pub(crate) use request::FleetOutcomeSender;
+pub(crate) use worker::check_permitted;

@@ -4,17 +4,17 @@
 //! the connection to it, so that nobody else waits for the disk: it turns whatever was asked and told meanwhile into
 //! one change. The thread starts with the first request to a governed model.
 
-mod day;
-mod dice;
-mod door;
-mod keeper;
-mod lane;
+mod admission;
+mod bucket_queue;
+mod bucket_store;
+mod day_budget;
+mod jitter;
 mod permit;
 mod process;
-mod shelf;
 #[cfg(test)]
 mod tests;
+mod worker;
 
-pub(crate) use day::{DayShare, NoShare};
-pub(crate) use door::{Admission, Governor};
-pub(crate) use permit::{Permit, Verdict};
+pub(crate) use admission::{Governor, RequestAdmission};
+pub(crate) use day_budget::{DayShare, DayShareError};
+pub(crate) use permit::{ModelPermit, PermitOutcome};

@@ -3,20 +3,20 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use host::ProcessIdentity;
-use kernel::bucket::Holder;
+use kernel::bucket::PermitHolder;
 
 /// How many governors this process has had. Each has a name of its own, so that they take turns.
 static GOVERNORS: AtomicU32 = AtomicU32::new(0);
 
 /// A name for a governor of this process, that no other ever has.
-pub(super) fn own_name() -> std::io::Result<Holder> {
+pub(super) fn own_name() -> std::io::Result<PermitHolder> {
     let ProcessIdentity { boot, pid, started } = ProcessIdentity::current()?;
     let number = GOVERNORS.fetch_add(1, Ordering::Relaxed);
-    Ok(Holder(format!("{pid}:{started}:{boot}:{number}")))
+    Ok(PermitHolder(format!("{pid}:{started}:{boot}:{number}")))
 }
 
 /// Whether the process of this name still runs. A name that says nothing is nobody's.
-pub(super) fn is_alive(holder: &Holder) -> bool {
+pub(super) fn is_alive(holder: &PermitHolder) -> bool {
     owner(&holder.0).is_some_and(|owner| owner.is_alive())
 }
 
@@ -42,7 +42,7 @@ mod tests {
         let own = own_name().unwrap().0;
         let (pid, rest) = own.split_once(':').unwrap();
         for name in ["", "1", "x:y:z", &format!("{pid}:1:{rest}"), &format!("{pid}:{}", rest.replace('-', "+"))] {
-            assert!(!is_alive(&Holder(name.into())), "{name}");
+            assert!(!is_alive(&PermitHolder(name.into())), "{name}");
         }
     }
 }

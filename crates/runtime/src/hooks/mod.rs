@@ -3,13 +3,16 @@
 //! Without hooks none of this costs anything: no event, no commit, no file. With them, each activation that hooks are
 //! told the start of is one they are told the stop of, whoever owns the session by then.
 
-mod calls;
-mod listeners;
-mod parting;
-mod scribe;
 mod session;
+mod session_hooks;
+mod stop_hooks;
+mod tool_calls;
+mod transcripts;
 
-pub(crate) use calls::{Halt, Heard, Untold, Untolds, after, before, commanded, requested, told};
-pub(crate) use listeners::{Listeners, tell};
-pub(crate) use parting::{Manner, Partings};
-pub(crate) use session::{ended, hear_prompt, prompted, started};
+pub(crate) use session::{filter_prompt, has_prompt_hook, session_ended, session_started};
+pub(crate) use session_hooks::{SessionHooks, run_hooks};
+pub(crate) use stop_hooks::{OpenActivationPolicy, StopHookRuns};
+pub(crate) use tool_calls::{
+    HookHalt, PendingPostHook, PendingPostHooks, PreToolFeedback, after_answered_call, after_call, before_call,
+    check_command, permission_requested,
+};

@@ -3,25 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use super::InstructionPlaces;
-use super::open::{tidy, top_of};
-use super::read::Whose;
+use super::open::{normalize_path, project_top};
+use super::read::InstructionOwner;
 
 /// A file of the project names one outside of it.
-pub(super) struct LeadsOut;
+pub(super) struct OutsideProjectError;
 
 /// Whether imports of this file are read: those of the program that has them.
-pub(super) fn are_read(path: &Path) -> bool {
+pub(super) fn has_imports(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name != "AGENTS.md" && !path.ends_with(".github/copilot-instructions.md") && !name.ends_with(".instructions.md")
 }
 
 /// The names that a text imports, in their order. What stands in code is no import, and neither is an address of mail.
-pub(super) fn of(text: &str) -> Vec<&str> {
+pub(super) fn import_names(text: &str) -> Vec<&str> {
     let (mut names, mut fence) = (Vec::new(), None);
     for line in text.lines() {
         let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
         match (fence, mark) {
-            (None, None) => names.extend(in_line(line)),
+            (None, None) => names.extend(imports_in_line(line)),
             (None, Some(mark)) => fence = Some(mark),
             (Some(open), Some(mark)) if open == mark => fence = None,
             (Some(_), _) => {}
@@ -30,7 +30,7 @@ pub(super) fn of(text: &str) -> Vec<&str> {
     names
 }
 
-fn in_line(line: &str) -> impl Iterator<Item = &str> {
+fn imports_in_line(line: &str) -> impl Iterator<Item = &str> {
     // Every second piece between backticks is code.
     let plain = line.split('`').step_by(2);
     let words = plain.flat_map(str::split_whitespace);
@@ -40,18 +40,18 @@ fn in_line(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Where an import is, if a file of its kind may name it.
-pub(super) fn target(
+pub(super) fn import_target(
     places: &InstructionPlaces<'_>,
     from: &Path,
-    whose: Whose,
+    whose: InstructionOwner,
     name: &str,
-) -> Result<PathBuf, LeadsOut> {
+) -> Result<PathBuf, OutsideProjectError> {
     let at_home = name.strip_prefix("~/").and_then(|below| Some(places.user?.join(below)));
     let folder = from.parent().unwrap_or(Path::new("/"));
-    let file = tidy(&at_home.unwrap_or_else(|| folder.join(name)));
+    let file = normalize_path(&at_home.unwrap_or_else(|| folder.join(name)));
     match whose {
-        Whose::User => Ok(file),
-        Whose::Project if file.starts_with(top_of(places)) => Ok(file),
-        Whose::Project => Err(LeadsOut),
+        InstructionOwner::User => Ok(file),
+        InstructionOwner::Project if file.starts_with(project_top(places)) => Ok(file),
+        InstructionOwner::Project => Err(OutsideProjectError),
     }
 }

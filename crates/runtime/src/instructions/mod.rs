@@ -45,7 +45,7 @@ pub struct InstructionFile {
 
 /// Something a person should know of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub struct InstructionNotice {
     /// The file.
     pub path: PathBuf,
     /// What is the matter, and what to do.

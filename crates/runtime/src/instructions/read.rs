@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use host::PlainError;
 use protocol::clip_middle;
 
-use super::open::{self, Opened};
-use super::{InstructionFile, InstructionPlaces, Notice, imports, scoped};
+use super::open::{self, InstructionRead};
+use super::{InstructionFile, InstructionNotice, InstructionPlaces, imports, scoped};
 
 /// Files of the user, from the user's own folder.
 const OF_USER: [&str; 2] = [".claude/CLAUDE.md", ".copilot/copilot-instructions.md"];
@@ -16,12 +16,12 @@ const OF_FOLDER: [&str; 5] =
     ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".github/copilot-instructions.md"];
 
 /// Most bytes taken of one file, and of all.
-pub(super) const FILE_MAX: usize = 32 * 1024;
-const ALL_MAX: usize = 64 * 1024;
+pub(super) const MAX_FILE_BYTES: usize = 32 * 1024;
+const MAX_TOTAL_BYTES: usize = 64 * 1024;
 
 /// How deep imports are followed, and how many of them in all.
-const DEEP: usize = 5;
-const IMPORTS: usize = 64;
+const MAX_DEPTH: usize = 5;
+const MAX_IMPORTS: usize = 64;
 
 /// The instruction files that apply, outermost first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,13 +29,13 @@ pub struct Instructions {
     /// The files.
     pub files: Vec<InstructionFile>,
     /// What could not be used as it is.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<InstructionNotice>,
     imported: usize,
 }
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum InstructionOwner {
     User,
     Project,
 }
@@ -44,70 +44,84 @@ impl Instructions {
     /// Reads the files for a session.
     pub fn read(places: &InstructionPlaces<'_>) -> Instructions {
         let mut found = Instructions::default();
-        found.add(places, &places.home.join("AGENTS.md"), Whose::User, 0);
+        found.add(places, &places.home.join("AGENTS.md"), InstructionOwner::User, 0);
         for name in OF_USER {
             let file = places.user.map(|user| user.join(name));
-            file.into_iter().for_each(|file| found.add(places, &file, Whose::User, 0));
+            file.into_iter().for_each(|file| found.add(places, &file, InstructionOwner::User, 0));
         }
         for folder in folders(places) {
             for name in OF_FOLDER {
-                found.add(places, &folder.join(name), Whose::Project, 0);
+                found.add(places, &folder.join(name), InstructionOwner::Project, 0);
             }
         }
-        for file in scoped::files(open::top_of(places)) {
-            found.add(places, &file, Whose::Project, 0);
+        for file in scoped::files(open::project_top(places)) {
+            found.add(places, &file, InstructionOwner::Project, 0);
         }
         found
     }
 
-    fn add(&mut self, places: &InstructionPlaces<'_>, path: &Path, whose: Whose, depth: usize) {
+    fn add(&mut self, places: &InstructionPlaces<'_>, path: &Path, whose: InstructionOwner, depth: usize) {
         let bytes = match open::open(places, path, whose) {
-            Opened::Absent => return,
-            Opened::Bytes(bytes) => bytes,
-            Opened::Outside => return self.note(path, "not read: it is a link that leads out of the project".into()),
-            Opened::Hidden => return self.note(path, "not read: it leads to a file that is not for reading".into()),
-            Opened::Failed(PlainError::Kind) => return self.note(path, "not read: it is not a regular file".into()),
-            Opened::Failed(error) => return self.note(path, format!("not read: {error}")),
+            InstructionRead::Absent => return,
+            InstructionRead::Bytes(bytes) => bytes,
+            InstructionRead::Outside => {
+                return self.note(path, "not read: it is a link that leads out of the project".into());
+            }
+            InstructionRead::Hidden => {
+                return self.note(path, "not read: it leads to a file that is not for reading".into());
+            }
+            InstructionRead::Failed(PlainError::Kind) => {
+                return self.note(path, "not read: it is not a regular file".into());
+            }
+            InstructionRead::Failed(error) => return self.note(path, format!("not read: {error}")),
         };
-        if bytes.len() > FILE_MAX {
-            self.note(path, format!("longer than {FILE_MAX} bytes: its middle was left out"));
+        if bytes.len() > MAX_FILE_BYTES {
+            self.note(path, format!("longer than {MAX_FILE_BYTES} bytes: its middle was left out"));
         }
-        if std::str::from_utf8(&bytes).is_err() && bytes.len() <= FILE_MAX {
+        if std::str::from_utf8(&bytes).is_err() && bytes.len() <= MAX_FILE_BYTES {
             self.note(path, "not UTF-8: some characters were replaced".into());
         }
         let whole = String::from_utf8_lossy(&bytes);
         let (scope, body) = scoped::scope(path, &whole);
-        let text = clip_middle(body.trim(), FILE_MAX);
+        let text = clip_middle(body.trim(), MAX_FILE_BYTES);
         let known: usize = self.files.iter().map(|file| file.text.len()).sum();
         if text.is_empty() || self.files.iter().any(|file| file.text == text) {
             return;
         }
-        if known + text.len() > ALL_MAX {
-            return self.note(path, format!("left out: instruction files are longer than {ALL_MAX} bytes together"));
+        if known + text.len() > MAX_TOTAL_BYTES {
+            return self
+                .note(path, format!("left out: instruction files are longer than {MAX_TOTAL_BYTES} bytes together"));
         }
         self.files.push(InstructionFile { path: path.to_owned(), scope, text: text.clone() });
         self.import(places, path, whose, depth, &text);
     }
 
     /// Adds the files that a text names as part of it.
-    fn import(&mut self, places: &InstructionPlaces<'_>, path: &Path, whose: Whose, depth: usize, text: &str) {
-        if !imports::are_read(path) {
+    fn import(
+        &mut self,
+        places: &InstructionPlaces<'_>,
+        path: &Path,
+        whose: InstructionOwner,
+        depth: usize,
+        text: &str,
+    ) {
+        if !imports::has_imports(path) {
             return;
         }
-        for name in imports::of(text) {
-            if depth == DEEP || self.imported == IMPORTS {
+        for name in imports::import_names(text) {
+            if depth == MAX_DEPTH || self.imported == MAX_IMPORTS {
                 return self.note(path, format!("`@{name}` is not read: there are too many imports"));
             }
             self.imported += 1;
-            match imports::target(places, path, whose, name) {
-                Ok(file) if whose == Whose::User || open::is_fit(places, &file) => {
+            match imports::import_target(places, path, whose, name) {
+                Ok(file) if whose == InstructionOwner::User || open::is_readable(places, &file) => {
                     self.add(places, &file, whose, depth + 1);
                 }
                 Ok(file) if file.symlink_metadata().is_ok() => {
                     self.note(path, format!("`@{name}` is not read: it is hidden, or a rule forbids reading it"));
                 }
                 Ok(_absent) => {}
-                Err(imports::LeadsOut) => {
+                Err(imports::OutsideProjectError) => {
                     self.note(path, format!("`@{name}` is not read: it leads out of the project"));
                 }
             }
@@ -115,13 +129,13 @@ impl Instructions {
     }
 
     fn note(&mut self, path: &Path, text: String) {
-        self.notices.push(Notice { path: path.to_owned(), text });
+        self.notices.push(InstructionNotice { path: path.to_owned(), text });
     }
 }
 
 /// The folders from the project's top to the working folder.
 fn folders(places: &InstructionPlaces<'_>) -> Vec<PathBuf> {
-    let top = open::top_of(places);
+    let top = open::project_top(places);
     let inside = places.cwd.ancestors().take_while(|folder| folder.starts_with(top));
     let mut folders: Vec<PathBuf> = inside.map(Path::to_owned).collect();
     folders.reverse();

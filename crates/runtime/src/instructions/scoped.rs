@@ -4,17 +4,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use protocol::Front;
+use protocol::FrontMatter;
 
 /// The folders, from the project's top, and how the names of their files end.
 const FOLDERS: [(&str, &str); 2] = [(".claude/rules", ".md"), (".github/instructions", ".instructions.md")];
 
 /// How many files are looked at, and how deep.
-const MOST: usize = 200;
-const DEEP: usize = 4;
+const MAX_FILES: usize = 200;
+const MAX_DEPTH: usize = 4;
 
 /// What says which files it is about.
-const KEYS: [&str; 3] = ["applyto", "paths", "globs"];
+const SCOPE_KEYS: [&str; 3] = ["applyto", "paths", "globs"];
 
 /// The files in those folders, sorted. Links to folders are not followed; links to files are told of when they are read.
 pub(super) fn files(top: &Path) -> Vec<PathBuf> {
@@ -27,12 +27,12 @@ pub(super) fn files(top: &Path) -> Vec<PathBuf> {
             for entry in fs::read_dir(&folder).into_iter().filter(|_| is_folder).flatten().flatten() {
                 seen += 1;
                 let kind = entry.file_type();
-                if kind.as_ref().is_ok_and(fs::FileType::is_dir) && depth < DEEP {
+                if kind.as_ref().is_ok_and(fs::FileType::is_dir) && depth < MAX_DEPTH {
                     open.push((entry.path(), depth + 1));
                 } else if kind.is_ok() && entry.file_name().to_string_lossy().ends_with(ends) {
                     found.push(entry.path());
                 }
-                if seen >= MOST {
+                if seen >= MAX_FILES {
                     open.clear();
                     break;
                 }
@@ -47,9 +47,9 @@ pub(super) fn files(top: &Path) -> Vec<PathBuf> {
 /// Which files a text is about, and what it says without its frontmatter. Only files of those folders have one.
 pub(super) fn scope<'a>(path: &Path, text: &'a str) -> (Option<String>, &'a str) {
     let is_scoped = FOLDERS.iter().any(|(folder, _)| path.ancestors().any(|above| above.ends_with(folder)));
-    match Front::of(text) {
-        Front::Whole { head, body } if is_scoped => (patterns(head), body),
-        Front::Whole { .. } | Front::Absent { .. } | Front::Open => (None, text),
+    match FrontMatter::parse(text) {
+        FrontMatter::Present { head, body } if is_scoped => (patterns(head), body),
+        FrontMatter::Present { .. } | FrontMatter::Absent { .. } | FrontMatter::Unterminated => (None, text),
     }
 }
 
@@ -59,7 +59,7 @@ fn patterns(head: &str) -> Option<String> {
     let mut lines = head.lines();
     while let Some(line) = lines.next() {
         let Some((key, value)) = line.split_once(':') else { continue };
-        if !KEYS.contains(&key.trim().to_ascii_lowercase().as_str()) {
+        if !SCOPE_KEYS.contains(&key.trim().to_ascii_lowercase().as_str()) {
             continue;
         }
         let below = lines.map_while(|line| line.trim_start().strip_prefix("- ").map(tidy));

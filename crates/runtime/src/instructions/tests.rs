@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::read::FILE_MAX;
+use super::read::MAX_FILE_BYTES;
 use super::{InstructionPlaces, Instructions};
 
 /// A machine with a user's folder, and a repository in it that others could have written.
@@ -82,14 +82,14 @@ fn what_cannot_be_read_as_it_is_is_said() {
     let machine = Machine::new();
     fs::create_dir_all(machine.at("repo/AGENTS.md")).unwrap();
     fs::write(machine.at("repo/CLAUDE.md"), [b'o', b'k', 0xff]).unwrap();
-    machine.write("repo/.github/copilot-instructions.md", &"x".repeat(FILE_MAX + 5));
+    machine.write("repo/.github/copilot-instructions.md", &"x".repeat(MAX_FILE_BYTES + 5));
     let found = machine.read("repo");
     let notices = notices(&found);
     assert_eq!(notices.len(), 3, "{notices:?}");
     assert!(notices[0].contains("not a regular file"));
     assert!(notices[1].contains("UTF-8"));
     assert!(notices[2].contains("longer than"));
-    assert!(found.files.iter().all(|file| file.text.len() <= FILE_MAX));
+    assert!(found.files.iter().all(|file| file.text.len() <= MAX_FILE_BYTES));
 }
 
 /// Every way by which a clone could bring a file of the user's into the first request.

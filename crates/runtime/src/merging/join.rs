@@ -2,7 +2,7 @@
 
 use git::{Commit, Git, MergeOutcome, MergePart, ResolveOutcome, Signature};
 
-use super::aide::Aide;
+use super::merge_session::MergeSession;
 
 /// Who makes merges.
 pub(super) fn signature() -> Signature {
@@ -10,7 +10,12 @@ pub(super) fn signature() -> Signature {
 }
 
 /// Joins the parts on the base. A conflict goes to an agent once; says in words why there is nothing to begin with.
-pub(super) async fn joined(git: &Git, base: &Commit, parts: &[MergePart], aide: &dyn Aide) -> Result<Commit, String> {
+pub(super) async fn join_parts(
+    git: &Git,
+    base: &Commit,
+    parts: &[MergePart],
+    session: &dyn MergeSession,
+) -> Result<Commit, String> {
     let by = signature();
     let mut tip = base.clone();
     for part in parts {
@@ -26,10 +31,10 @@ pub(super) async fn joined(git: &Git, base: &Commit, parts: &[MergePart], aide: 
                     )
                 };
                 let begun = conflict.begun(git, &by).await.map_err(|error| error.to_string())?;
-                let done = aide.mend(&conflict, &begun).await.map_err(unfit)?;
+                let done = session.resolve(&conflict, &begun).await.map_err(unfit)?;
                 match conflict.resolve(git, &done, &by).await.map_err(|error| error.to_string())? {
                     ResolveOutcome::Whole(commit) => commit,
-                    ResolveOutcome::Marked(files) => return Err(unfit(left(&files))),
+                    ResolveOutcome::Marked(files) => return Err(unfit(describe_marks(&files))),
                 }
             }
         };
@@ -38,6 +43,6 @@ pub(super) async fn joined(git: &Git, base: &Commit, parts: &[MergePart], aide: 
 }
 
 /// What is wrong with a resolution that has marks.
-pub(super) fn left(files: &[String]) -> String {
+pub(super) fn describe_marks(files: &[String]) -> String {
     format!("the agent left marks of the conflict in {}", files.join(", "))
 }

@@ -5,17 +5,17 @@
 //! at the very end, if it was asked for and everything is green. What was merged is in the log, and the same work in the
 //! same order gives the same commits, so a new owner goes on where the last one stopped.
 
-mod agent;
-mod aide;
-mod clear;
-mod finish;
-mod gather;
+mod cleanup;
+mod deliver;
+mod fleet_traits;
+mod fleet_work;
 mod join;
+mod merge_queue;
+mod merge_session;
+mod merger;
 mod order;
-mod seams;
-mod session;
+mod resolver_agent;
 mod summary;
-mod works;
 
-pub use session::Merging;
-pub use summary::{Fit, Fitted, Left, Summary, Taken};
+pub use merger::FleetMerger;
+pub use summary::{LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};

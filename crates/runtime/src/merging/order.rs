@@ -2,41 +2,41 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::Graph;
+use kernel::TodoGraph;
 use protocol::TodoId;
 
 /// Where each todo stands in the graph.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Order {
-    places: BTreeMap<TodoId, Place>,
+pub(super) struct MergeOrder {
+    positions: BTreeMap<TodoId, GraphPosition>,
 }
 
 /// Where a todo stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct GraphPosition {
     depth: usize,
     written: u64,
-    above: BTreeSet<TodoId>,
+    depends_on: BTreeSet<TodoId>,
 }
 
-impl Order {
-    pub(super) fn of(graph: &Graph) -> Order {
-        Order::made(graph.nodes().map(|(id, node)| (id.clone(), node.order, node.depends_on.clone())))
+impl MergeOrder {
+    pub(super) fn from_graph(graph: &TodoGraph) -> MergeOrder {
+        MergeOrder::from_todos(graph.nodes().map(|(id, node)| (id.clone(), node.order, node.depends_on.clone())))
     }
 
-    fn made(todos: impl Iterator<Item = (TodoId, u64, BTreeSet<TodoId>)>) -> Order {
-        let places = todos.map(|(id, written, above)| (id, Place { depth: 0, written, above }));
-        let mut order = Order { places: places.collect() };
-        order.sink();
+    fn from_todos(todos: impl Iterator<Item = (TodoId, u64, BTreeSet<TodoId>)>) -> MergeOrder {
+        let places = todos.map(|(id, written, above)| (id, GraphPosition { depth: 0, written, depends_on: above }));
+        let mut order = MergeOrder { positions: places.collect() };
+        order.assign_depths();
         order
     }
 
     /// Gives each todo a depth that is greater than that of everything above it. One that depends on itself has none.
-    fn sink(&mut self) {
+    fn assign_depths(&mut self) {
         let mut below: BTreeMap<&TodoId, Vec<&TodoId>> = BTreeMap::new();
         let mut waits: BTreeMap<&TodoId, usize> = BTreeMap::new();
-        for (id, place) in &self.places {
-            let above = place.above.iter().filter(|above| self.places.contains_key(*above));
+        for (id, place) in &self.positions {
+            let above = place.depends_on.iter().filter(|above| self.positions.contains_key(*above));
             waits.insert(id, above.map(|above| below.entry(above).or_default().push(id)).count());
         }
         let mut depths: BTreeMap<TodoId, usize> = BTreeMap::new();
@@ -55,7 +55,7 @@ impl Order {
             }
             (layer, depth) = (next, depth + 1);
         }
-        for (id, place) in &mut self.places {
+        for (id, place) in &mut self.positions {
             place.depth = depths.get(id).copied().unwrap_or(usize::MAX);
         }
     }
@@ -63,17 +63,17 @@ impl Order {
     /// The todos in the order of the graph.
     pub(super) fn sort(&self, todos: &mut [TodoId]) {
         todos.sort_by_key(|id| {
-            let place = self.places.get(id);
+            let place = self.positions.get(id);
             (place.map(|place| (place.depth, place.written)), id.clone())
         });
     }
 
     /// Everything that a todo depends on, be it through others.
-    pub(super) fn above(&self, todo: &TodoId) -> BTreeSet<TodoId> {
+    pub(super) fn all_dependencies(&self, todo: &TodoId) -> BTreeSet<TodoId> {
         let mut found = BTreeSet::new();
         let mut next = vec![todo];
         while let Some(id) = next.pop() {
-            for above in self.places.get(id).into_iter().flat_map(|place| &place.above) {
+            for above in self.positions.get(id).into_iter().flat_map(|place| &place.depends_on) {
                 if found.insert(above.clone()) {
                     next.push(above);
                 }
@@ -89,13 +89,13 @@ mod tests {
 
     use super::*;
 
-    fn order(todos: &[(&str, &[&str])]) -> Order {
+    fn order(todos: &[(&str, &[&str])]) -> MergeOrder {
         let ids = |above: &[&str]| above.iter().map(|id| TodoId::from(*id)).collect();
-        Order::made((0..).zip(todos).map(|(written, (id, above))| (TodoId::from(*id), written, ids(above))))
+        MergeOrder::from_todos((0..).zip(todos).map(|(written, (id, above))| (TodoId::from(*id), written, ids(above))))
     }
 
-    fn sorted(order: &Order) -> Vec<String> {
-        let mut todos: Vec<TodoId> = order.places.keys().cloned().collect();
+    fn sorted(order: &MergeOrder) -> Vec<String> {
+        let mut todos: Vec<TodoId> = order.positions.keys().cloned().collect();
         order.sort(&mut todos);
         todos.into_iter().map(|id| id.0).collect()
     }
@@ -104,17 +104,18 @@ mod tests {
     fn f8_what_others_depend_on_comes_first_then_what_was_written_first() {
         let order = order(&[("z", &[]), ("last", &["b", "z"]), ("b", &["a"]), ("a", &[]), ("c", &["z", "gone"])]);
         assert_eq!(sorted(&order), ["z", "a", "b", "c", "last"]);
-        assert_eq!(order.above(&"last".into()), ["a", "b", "z"].map(TodoId::from).into());
-        assert_eq!(order.above(&"nobody".into()), BTreeSet::new());
+        assert_eq!(order.all_dependencies(&"last".into()), ["a", "b", "z"].map(TodoId::from).into());
+        assert_eq!(order.all_dependencies(&"nobody".into()), BTreeSet::new());
     }
 
     #[test]
     fn a_long_chain_and_a_circle_have_an_order_too() {
         let names: Vec<String> = (0..10_000).map(|n| format!("t{n:05}")).collect();
         let above = |n: usize| if n == 0 { BTreeSet::new() } else { BTreeSet::from([TodoId(names[n - 1].clone())]) };
-        let chain = Order::made((0..names.len()).rev().map(|n| (TodoId(names[n].clone()), n as u64, above(n))));
+        let chain =
+            MergeOrder::from_todos((0..names.len()).rev().map(|n| (TodoId(names[n].clone()), n as u64, above(n))));
         assert_eq!(sorted(&chain), names);
-        assert_eq!(chain.above(&TodoId(names[9_999].clone())).len(), 9_999);
+        assert_eq!(chain.all_dependencies(&TodoId(names[9_999].clone())).len(), 9_999);
         assert_eq!(sorted(&order(&[("a", &["b"]), ("b", &["a"]), ("c", &[])])), ["c", "a", "b"]);
     }
 
@@ -123,10 +124,10 @@ mod tests {
         fn f8_nothing_comes_before_what_it_depends_on(edges in prop::collection::vec((0..30_usize, 0..30_usize), 0..80)) {
             let name = |n: usize| TodoId(format!("t{n}"));
             let above = |n| edges.iter().filter(|(a, b)| n == *a.max(b) && a != b).map(|(a, b)| name(*a.min(b))).collect();
-            let order = Order::made((0..30).map(|n| (name(n), (n * 7 % 30) as u64, above(n))));
+            let order = MergeOrder::from_todos((0..30).map(|n| (name(n), (n * 7 % 30) as u64, above(n))));
             let sorted = sorted(&order);
             for (place, id) in sorted.iter().enumerate() {
-                for above in order.above(&TodoId(id.clone())) {
+                for above in order.all_dependencies(&TodoId(id.clone())) {
                     prop_assert!(sorted.iter().position(|known| *known == above.0) < Some(place));
                 }
             }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use protocol::{Clip, TodoId};
 use serde::Serialize;
 
-use crate::recall::Landing;
+use crate::result_cache::WorkLocation;
 
 /// Most bytes of the list of changed files, and of what a check printed.
 const LISTED: usize = 16 * 1024;
@@ -17,11 +17,11 @@ const NAMED: usize = 10;
 /// What became of the work of a fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub struct MergeSummary {
     /// The work of each todo, in the order that it was merged.
-    pub todos: Vec<Fitted>,
+    pub todos: Vec<TodoMergeResult>,
     /// Pairs of todos that were known not to fit each other before anything was merged.
-    pub foreseen: Vec<(TodoId, TodoId)>,
+    pub predicted_conflicts: Vec<(TodoId, TodoId)>,
     /// The commit that everything was built on.
     pub base: String,
     /// The commit that holds what was merged.
@@ -29,15 +29,15 @@ pub struct Summary {
     /// The changed files, as `git diff --stat` tells them.
     pub stat: String,
     /// Where the result is.
-    pub taken: Taken,
+    pub destination: MergeDestination,
     /// The checkouts that stay although everything is merged.
-    pub left: Vec<Left>,
+    pub leftover_checkouts: Vec<LeftoverCheckout>,
 }
 
 /// A checkout that stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Left {
+pub struct LeftoverCheckout {
     /// The task that worked in it.
     pub task: String,
     /// Where it is.
@@ -49,19 +49,19 @@ pub struct Left {
 /// What became of one todo's work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Fitted {
+pub struct TodoMergeResult {
     /// The todo.
     pub todo: TodoId,
     /// The commit that holds its work.
-    pub work: String,
+    pub commit: String,
     /// What became of it.
-    pub fit: Fit,
+    pub outcome: TodoMergeOutcome,
 }
 
 /// What became of work that was to be merged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Fit {
+pub enum TodoMergeOutcome {
     /// It is in the result.
     Merged,
     /// It does not fit what was merged before, and the agent that tried could not change that.
@@ -72,12 +72,12 @@ pub enum Fit {
         tried: String,
     },
     /// It fits, but the check does not hold with it.
-    Unchecked {
+    CheckFailed {
         /// What the check said.
         said: String,
     },
     /// It was built on work that is not in the result.
-    Waits {
+    Blocked {
         /// The todo whose work that is.
         on: TodoId,
     },
@@ -86,9 +86,9 @@ pub enum Fit {
 /// Where the result is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Taken {
+pub enum MergeDestination {
     /// Nothing was changed.
-    Nothing,
+    NoChange,
     /// On a branch of its own.
     Branch {
         /// Its name.
@@ -102,90 +102,90 @@ pub enum Taken {
         branch: Option<String>,
     },
     /// Only in a ref: it cannot be told apart from work of the user that is not committed.
-    Mixed {
+    RefOnly {
         /// The ref.
         name: String,
     },
 }
 
-impl Fit {
+impl TodoMergeOutcome {
     /// Why the work is not in the result, if it is not.
     pub fn reason(&self, work: &str) -> Option<String> {
         match self {
-            Fit::Merged => None,
-            Fit::Conflict { files, tried } => {
+            TodoMergeOutcome::Merged => None,
+            TodoMergeOutcome::Conflict { files, tried } => {
                 let files = Clip::new(&files.join(", "), PRINTED);
                 Some(format!("its work does not fit what is merged already, in {files}; {tried}; it is kept as {work}"))
             }
-            Fit::Unchecked { said } => Some(format!(
+            TodoMergeOutcome::CheckFailed { said } => Some(format!(
                 "the check does not hold once its work is merged; it is kept as {work}\n{}",
                 Clip::new(said, PRINTED)
             )),
-            Fit::Waits { on } => {
+            TodoMergeOutcome::Blocked { on } => {
                 Some(format!("its work is built on that of {on}, which is not merged; it is kept as {work}"))
             }
         }
     }
 }
 
-impl Summary {
+impl MergeSummary {
     /// The todos whose work is not in the result, each with why.
-    pub fn short(&self) -> Vec<(TodoId, String)> {
-        let reason = |fitted: &Fitted| Some((fitted.todo.clone(), fitted.fit.reason(&fitted.work)?));
+    pub fn not_merged(&self) -> Vec<(TodoId, String)> {
+        let reason = |fitted: &TodoMergeResult| Some((fitted.todo.clone(), fitted.outcome.reason(&fitted.commit)?));
         self.todos.iter().filter_map(reason).collect()
     }
 
     /// All of it in words for people.
     pub fn text(&self) -> String {
-        let merged = self.todos.iter().filter(|fitted| fitted.fit == Fit::Merged).count();
+        let merged = self.todos.iter().filter(|fitted| fitted.outcome == TodoMergeOutcome::Merged).count();
         let mut text = format!("Merged the work of {merged} of {} todos.\n", self.todos.len());
-        for (todo, reason) in self.short() {
+        for (todo, reason) in self.not_merged() {
             let _infallible = writeln!(text, "- {todo}: {reason}");
         }
         if !self.stat.is_empty() {
             let _infallible = writeln!(text, "\n{}", Clip::new(&self.stat, LISTED));
         }
         text.push('\n');
-        text.push_str(&self.taken.words());
+        text.push_str(&self.destination.describe());
         text.push('\n');
-        if !self.left.is_empty() {
+        if !self.leftover_checkouts.is_empty() {
             text.push_str("\nCheckouts that stay; `bosun checkouts` lists them:\n");
         }
-        for Left { path, why, .. } in self.left.iter().take(NAMED) {
+        for LeftoverCheckout { path, why, .. } in self.leftover_checkouts.iter().take(NAMED) {
             let _infallible = writeln!(text, "- {path}: {}", Clip::new(why, PRINTED));
         }
-        if let Some(more @ 1..) = self.left.len().checked_sub(NAMED) {
+        if let Some(more @ 1..) = self.leftover_checkouts.len().checked_sub(NAMED) {
             let _infallible = writeln!(text, "- … and {more} more");
         }
         text
     }
 }
 
-impl Taken {
+impl MergeDestination {
     /// Where the work is.
-    pub(super) fn landing(&self) -> Landing {
+    pub(super) fn work_location(&self) -> WorkLocation {
         match self {
-            Taken::Nothing | Taken::Landed { .. } => Landing::InPlace,
-            Taken::Branch { .. } | Taken::Mixed { .. } => Landing::Apart,
+            MergeDestination::NoChange | MergeDestination::Landed { .. } => WorkLocation::InWorkspace,
+            MergeDestination::Branch { .. } | MergeDestination::RefOnly { .. } => WorkLocation::InCommits,
         }
     }
 
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         match self {
-            Taken::Nothing => "Nothing was changed.".into(),
-            Taken::Branch { name, kept: None } => {
+            MergeDestination::NoChange => "Nothing was changed.".into(),
+            MergeDestination::Branch { name, kept: None } => {
                 format!(
                     "The result is the branch {name}. Look at it with `git diff HEAD...{name}`, take it with `git merge {name}`."
                 )
             }
-            Taken::Branch { name, kept: Some(why) } => format!(
+            MergeDestination::Branch { name, kept: Some(why) } => format!(
                 "Your branch was not moved: {why}. The result is the branch {name}; take it with `git merge {name}`."
             ),
-            Taken::Landed { branch: Some(branch) } => {
+            MergeDestination::Landed { branch: Some(branch) } => {
                 format!("{branch} has moved to the result. `git reset --keep ORIG_HEAD` takes it back.")
             }
-            Taken::Landed { branch: None } => "HEAD has moved to the result.".into(),
-            Taken::Mixed { name } => format!(
+            MergeDestination::Landed { branch: None } => "HEAD has moved to the result.".into(),
+            MergeDestination::RefOnly { name } => format!(
                 "The result changes what you have not committed, so it is no branch. Commit that, then take the result with \
                  `git merge {name}`."
             ),

@@ -3,25 +3,25 @@
 
 use protocol::Activation;
 
-use super::Ending;
+use super::ActivationEnding;
 
 /// The endings of one task, by activation.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Endings(Vec<(Activation, Ending)>);
+pub(crate) struct ActivationEndings(Vec<(Activation, ActivationEnding)>);
 
-impl Endings {
+impl ActivationEndings {
     /// How an activation ended.
-    pub(crate) fn get(&self, activation: &Activation) -> Option<&Ending> {
+    pub(crate) fn get(&self, activation: &Activation) -> Option<&ActivationEnding> {
         let at = self.0.binary_search_by_key(activation, |(at, _)| *at).ok()?;
         self.0.get(at).map(|(_, ending)| ending)
     }
 
     /// The latest.
-    pub(crate) fn last_key_value(&self) -> Option<(&Activation, &Ending)> {
+    pub(crate) fn last_key_value(&self) -> Option<(&Activation, &ActivationEnding)> {
         self.0.last().map(|(at, ending)| (at, ending))
     }
 
-    pub(super) fn insert(&mut self, activation: Activation, ending: Ending) {
+    pub(super) fn insert(&mut self, activation: Activation, ending: ActivationEnding) {
         match self.0.binary_search_by_key(&activation, |(at, _)| *at) {
             Ok(at) => self.0[at].1 = ending,
             Err(at) => {
@@ -38,7 +38,7 @@ impl Endings {
     }
 
     #[cfg(test)]
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Activation, &Ending)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Activation, &ActivationEnding)> {
         self.0.iter().map(|(at, ending)| (at, ending))
     }
 }

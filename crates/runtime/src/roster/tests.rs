@@ -1,4 +1,7 @@
-use protocol::{Answer, AnswerStatus, Attempt, Block, CallId, CancelBy, Envelope, Evidence, Kind, StopReason, Turn};
+use protocol::{
+    Attempt, CallId, CancelBy, ContentBlock, Envelope, Evidence, StopReason, TaskType, ToolResult, ToolResultStatus,
+    Turn,
+};
 
 use super::*;
 
@@ -8,12 +11,12 @@ fn id(n: u128) -> TaskId {
 
 /// A roster with a root and an agent of it, which has read these events.
 fn roster(events: Vec<Event>) -> Roster {
-    let agent = TaskSpec { parent: Some(id(1)), ..TaskSpec::new(Kind::Agent, "worker", "one") };
+    let agent = TaskSpec { parent: Some(id(1)), ..TaskSpec::new(TaskType::Agent, "worker", "one") };
     let roster = Roster::default();
-    let made = [(1, TaskSpec::new(Kind::Main, "main", "root")), (2, agent)];
+    let made = [(1, TaskSpec::new(TaskType::Main, "main", "root")), (2, agent)];
     let made = made.into_iter().map(|(task, spec)| (task, Event::TaskCreated(Box::new(spec))));
     for (task, event) in made.chain(events.into_iter().map(|event| (2, event))) {
-        roster.read(&Entry { task: id(task), at: At(7), event });
+        roster.read(&LogEntry { task: id(task), at: Timestamp(7), event });
     }
     roster
 }
@@ -25,7 +28,7 @@ fn started(activation: u32) -> Event {
 fn said(text: &str) -> Event {
     Event::TurnAnswered {
         turn: Turn(1),
-        content: vec![Block::Text { text: text.into() }],
+        content: vec![ContentBlock::Text { text: text.into() }],
         stop: StopReason::End,
         usage: Usage::default(),
         cost: Cost::ZERO,
@@ -34,23 +37,23 @@ fn said(text: &str) -> Event {
 }
 
 fn ended(activation: u32, text: &str) -> Event {
-    Event::ActivationEnded { activation: Activation(activation), outcome: Outcome::Completed, text: text.into() }
+    Event::ActivationEnded { activation: Activation(activation), outcome: TaskOutcome::Completed, text: text.into() }
 }
 
 fn finished() -> Event {
-    Event::TaskFinished { outcome: Outcome::Cancelled { by: CancelBy::User } }
+    Event::TaskFinished { outcome: TaskOutcome::Cancelled { by: CancelBy::User } }
 }
 
 fn endings(roster: &Roster) -> Vec<(u32, &'static str)> {
-    let all = |known: &Known| known.endings.iter().map(|(at, ending)| (at.0, ending.outcome.word())).collect();
-    roster.known(id(2), all).unwrap()
+    let all = |known: &RosterEntry| known.endings.iter().map(|(at, ending)| (at.0, ending.outcome.as_str())).collect();
+    roster.with_task(id(2), all).unwrap()
 }
 
 #[test]
 fn the_call_that_started_a_task_hears_its_first_result_whatever_came_after() {
     let roster = roster(vec![started(1), ended(1, "first"), Event::TaskRequeued, started(2), ended(2, "second")]);
-    let first = roster.known(id(2), |known| known.first().map(|(activation, _)| activation)).flatten().unwrap();
-    assert_eq!(roster.words(id(2)).unwrap().ended(first).0, "first");
+    let first = roster.with_task(id(2), |known| known.first().map(|(activation, _)| activation)).flatten().unwrap();
+    assert_eq!(roster.trace(id(2)).unwrap().result_of(first).0, "first");
 }
 
 #[test]
@@ -64,24 +67,24 @@ fn an_activation_that_never_began_has_an_end_and_one_at_rest_has_no_other() {
 #[test]
 fn the_latest_words_of_an_activation_are_known_until_it_ends() {
     let events = vec![started(1), said("a"), said(""), said("b"), Event::TaskInterrupted, Event::TaskRequeued];
-    assert_eq!(roster(events.clone()).said(id(2)), "b");
+    assert_eq!(roster(events.clone()).latest_text(id(2)), "b");
     let over = events.into_iter().chain([ended(1, "b")]).collect();
-    assert_eq!(roster(over).said(id(2)), "");
+    assert_eq!(roster(over).latest_text(id(2)), "");
 }
 
 fn ran(command: &str) -> Event {
     Event::CallAnswered {
         call: CallId("c".into()),
-        answer: Answer { status: AnswerStatus::Done, text: String::new() },
+        answer: ToolResult { status: ToolResultStatus::Done, text: String::new() },
         evidence: ran_pieces(command),
     }
 }
 
 /// Starts an agent of the root and ends it.
 fn run_through(roster: &Roster, task: u128) {
-    let spec = TaskSpec { parent: Some(id(1)), ..TaskSpec::new(Kind::Agent, "worker", format!("w{task}")) };
+    let spec = TaskSpec { parent: Some(id(1)), ..TaskSpec::new(TaskType::Agent, "worker", format!("w{task}")) };
     let events = [Event::TaskCreated(Box::new(spec)), started(1), said("x"), ran("ls"), ended(1, "result")];
-    events.into_iter().for_each(|event| roster.read(&Entry { task: id(task), at: At(7), event }));
+    events.into_iter().for_each(|event| roster.read(&LogEntry { task: id(task), at: Timestamp(7), event }));
 }
 
 /// What agents said is in the log; of a thousand that have ended, the words of the latest are held.
@@ -91,9 +94,9 @@ fn the_words_of_tasks_that_have_long_been_at_rest_are_not_held() {
     (10..1_010).for_each(|task| run_through(&roster, task));
     let held = (10..1_010).filter(|task| roster.is_recent(id(*task))).collect::<Vec<_>>();
     assert_eq!(held, (1_010 - RECENT as u128..1_010).collect::<Vec<_>>());
-    assert!(roster.words(id(10)).is_none() && roster.is_recent(id(1)) && roster.is_recent(id(2)));
-    assert_eq!(roster.words(id(1_009)).unwrap().ended(Activation(1)), ("result", &ran_pieces("ls")[..]));
-    let outcome = roster.known(id(10), |known| known.latest().map(|(_, ending)| ending.outcome.word()));
+    assert!(roster.trace(id(10)).is_none() && roster.is_recent(id(1)) && roster.is_recent(id(2)));
+    assert_eq!(roster.trace(id(1_009)).unwrap().result_of(Activation(1)), ("result", &ran_pieces("ls")[..]));
+    let outcome = roster.with_task(id(10), |known| known.latest().map(|(_, ending)| ending.outcome.as_str()));
     assert_eq!(outcome.flatten(), Some("completed"));
 }
 
@@ -106,22 +109,22 @@ fn a_task_that_goes_on_after_its_words_were_let_go_is_read_from_the_log() {
     let roster = roster(Vec::new());
     (10..100).for_each(|task| run_through(&roster, task));
     for event in [Event::TaskRequeued, started(2), said("again"), ran("pwd")] {
-        roster.read(&Entry { task: id(10), at: At(8), event });
+        roster.read(&LogEntry { task: id(10), at: Timestamp(8), event });
     }
-    assert!(roster.is_recent(id(10)) && roster.words(id(10)).is_none());
-    assert_eq!(roster.said(id(10)), "again");
+    assert!(roster.is_recent(id(10)) && roster.trace(id(10)).is_none());
+    assert_eq!(roster.latest_text(id(10)), "again");
     let log: Vec<Envelope> = [ran("ls"), ended(1, "result"), ran("pwd"), ended(2, "more")]
         .into_iter()
         .map(|event| Envelope {
             v: Envelope::VERSION,
             seq: 1,
             session: protocol::SessionId::new(id(5).uuid()),
-            entry: Entry { task: id(10), at: At(8), event },
+            entry: LogEntry { task: id(10), at: Timestamp(8), event },
         })
         .collect();
-    let words = Words::of_log(&log);
-    assert_eq!(words.ended(Activation(1)), ("result", &ran_pieces("ls")[..]));
-    assert_eq!(words.ended(Activation(2)).0, "more");
+    let words = TaskTrace::from_log(&log);
+    assert_eq!(words.result_of(Activation(1)), ("result", &ran_pieces("ls")[..]));
+    assert_eq!(words.result_of(Activation(2)).0, "more");
     assert_eq!(words.evidence().len(), 2);
 }
 
@@ -129,8 +132,8 @@ fn a_task_that_goes_on_after_its_words_were_let_go_is_read_from_the_log() {
 fn whatever_is_left_behind_anew_changes_the_digest_and_nothing_else_does() {
     let roster = roster(vec![started(1)]);
     let digest_after = |event: Event| {
-        roster.read(&Entry { task: id(2), at: At(8), event });
-        roster.left_behind()
+        roster.read(&LogEntry { task: id(2), at: Timestamp(8), event });
+        roster.evidence_hash()
     };
     let digests = [ran("ls"), ran("ls"), said("x"), ran("pwd")].map(digest_after);
     assert_eq!((digests[0], digests[1]), (digests[1], digests[2]));

@@ -6,45 +6,45 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use host::Clock;
-use model::{Deltas, Facts, Model, Request, Script};
-use protocol::{AgentSpec, At, Budget, Delivery, Outcome, Spawns, TaskState, Taste};
+use model::{Deltas, Model, ModelFacts, ModelRequest, ScriptModel};
+use protocol::{AgentSpec, Budget, MailDelivery, ModelPreference, SpawnPolicy, TaskOutcome, TaskState, Timestamp};
 use testkit::session::FakeClock;
 
-use super::{Session, Start, crowd};
-use crate::{Catalog, Models, Settings};
+use super::{Session, SessionStart, many_agents};
+use crate::{Catalog, ModelResolver, SessionSettings};
 
 const RESET: Duration = Duration::from_secs(3600);
 
 /// A model of an account of its own, which answers from a moment on.
 #[derive(Debug)]
-struct Account {
-    facts: Facts,
-    script: Script,
-    empty: Script,
-    opens: At,
+struct TestAccount {
+    facts: ModelFacts,
+    script: ScriptModel,
+    empty: ScriptModel,
+    opens: Timestamp,
     asked: AtomicUsize,
 }
 
-impl Account {
-    fn new(name: &str, script: &str, opens: At) -> Arc<Account> {
+impl TestAccount {
+    fn new(name: &str, script: &str, opens: Timestamp) -> Arc<TestAccount> {
         let parse =
-            |rules: &str| Script::parse(&format!("version: 1\nabout: x\nrules:\n{rules}"), "test.yaml").unwrap();
+            |rules: &str| ScriptModel::parse(&format!("version: 1\nabout: x\nrules:\n{rules}"), "test.yaml").unwrap();
         let empty = parse("  - fail: { class: quota-until, after: 1h, message: used up }\n");
-        let facts = Facts { bucket: Some(name.into()), ..Facts::UNKNOWN };
-        Arc::new(Account { facts, script: parse(script), empty, opens, asked: AtomicUsize::new(0) })
+        let facts = ModelFacts { bucket: Some(name.into()), ..ModelFacts::UNKNOWN };
+        Arc::new(TestAccount { facts, script: parse(script), empty, opens, asked: AtomicUsize::new(0) })
     }
 }
 
-impl Model for Account {
+impl Model for TestAccount {
     fn name(&self) -> &str {
         self.script.name()
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         &self.facts
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         self.asked.fetch_add(1, Ordering::SeqCst);
         if request.at < self.opens { self.empty.ask(request) } else { self.script.ask(request) }
     }
@@ -52,9 +52,9 @@ impl Model for Account {
 
 /// One model besides the session's own.
 #[derive(Debug)]
-struct Other(Arc<Account>);
+struct OneOtherModel(Arc<TestAccount>);
 
-impl Models for Other {
+impl ModelResolver for OneOtherModel {
     fn open(&self, _spec: &str) -> Result<Arc<dyn Model>, String> {
         Ok(Arc::clone(&self.0) as Arc<dyn Model>)
     }
@@ -63,7 +63,7 @@ impl Models for Other {
         vec!["other/b".into()]
     }
 
-    fn liked(&self, _taste: Taste) -> Option<String> {
+    fn preferred(&self, _taste: ModelPreference) -> Option<String> {
         None
     }
 }
@@ -81,21 +81,26 @@ const OWN: &str = "
   - answer: [say: noted]
 ";
 
-fn settings(folder: &Path, own: &Arc<Account>, other: &Arc<Account>, clock: &Arc<FakeClock>) -> Settings {
+fn settings(
+    folder: &Path,
+    own: &Arc<TestAccount>,
+    other: &Arc<TestAccount>,
+    clock: &Arc<FakeClock>,
+) -> SessionSettings {
     let worker = AgentSpec {
         name: "worker".into(),
         description: "works".into(),
         model_invocable: true,
-        spawns: Spawns::Anybody,
+        spawns: SpawnPolicy::Anybody,
         ..AgentSpec::default()
     };
-    Settings {
+    SessionSettings {
         model: Arc::clone(own) as Arc<dyn Model>,
         model_spec: "own/a".into(),
-        models: Arc::new(Other(Arc::clone(other))),
+        models: Arc::new(OneOtherModel(Arc::clone(other))),
         catalog: Arc::new(Catalog { agents: vec![worker], ..Catalog::default() }),
         clock: Arc::clone(clock) as Arc<dyn Clock>,
-        ..crowd::settings(folder, "http://127.0.0.1:1".into(), Budget::default())
+        ..many_agents::settings(folder, "http://127.0.0.1:1".into(), Budget::default())
     }
 }
 
@@ -121,10 +126,10 @@ async fn q18_when_one_account_is_used_up_only_its_users_wait() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("work")).unwrap();
     let clock = Arc::new(FakeClock::default());
-    let own = Account::new("own/account/a", OWN, At(0));
-    let other = Account::new("other/account/b", "  - answer: [say: at last]\n", FakeClock::START.plus(RESET));
-    let session = Session::open(settings(folder.path(), &own, &other, &clock), Start::New).await.unwrap();
-    session.send("go", Delivery::FollowUp).await.unwrap();
+    let own = TestAccount::new("own/account/a", OWN, Timestamp(0));
+    let other = TestAccount::new("other/account/b", "  - answer: [say: at last]\n", FakeClock::START.plus(RESET));
+    let session = Session::open(settings(folder.path(), &own, &other, &clock), SessionStart::New).await.unwrap();
+    session.send("go", MailDelivery::FollowUp).await.unwrap();
     let is_parked = |name: &str| matches!(state(&session, name), Some(TaskState::Parked { .. }));
     until(&clock, "two who wait", || is_parked("first") && is_parked("second")).await;
     until(&clock, "the root at rest", || session.status().borrow().root == Some(TaskState::Idle)).await;
@@ -134,7 +139,7 @@ async fn q18_when_one_account_is_used_up_only_its_users_wait() {
     clock.advance(RESET);
     until(&clock, "rest", || session.status().borrow().quiet).await;
     let tasks = session.tasks().unwrap();
-    assert!(tasks.iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{tasks:?}");
+    assert!(tasks.iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)), "{tasks:?}");
     let said = tasks.iter().filter(|task| task.result.as_deref() == Some("at last")).count();
     assert_eq!((said, other.asked.load(Ordering::SeqCst)), (2, 3));
     session.leave().await.unwrap();

@@ -8,47 +8,47 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use git::Git;
 use host::{Guardian, HomeError, IdleSession, Lineage, ProcessIdentity, Workspace};
-use kernel::{Impossible, Input, Kernel};
-use net::fetch::Fetcher;
-use policy::{Act, Request, Role};
+use kernel::{InvalidEvent, Kernel, KernelInput};
+use net::fetch::PageFetcher;
+use policy::{AgentRole, PermissionRequest, RequestedAct};
 use protocol::{
-    AgentSpec, At, Budget, Envelope, Event, Fence, Kind, Origin, Rest, RuleEffect, SessionId, Source, TaskId, TaskSpec,
-    TermLimits, Terms,
+    AgentLimits, AgentSpec, Budget, CompletionPolicy, DefinitionSource, Envelope, Event, Fence, Principal, RuleEffect,
+    SessionConfig, SessionId, TaskId, TaskSpec, TaskType, Timestamp,
 };
-use store::{Opened, Reader, SessionFile, StoreError};
+use store::{OwnedSession, SessionFile, SessionReader, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use crate::agent::{Conversations, Deadline, Desk, Performer};
-use crate::api::Api;
+use crate::agent::{ConversationCache, Deadline, RunPerformer, SessionContext};
+use crate::api::SessionApi;
 use crate::autopilot::Autopilot;
-use crate::bus::Bus;
+use crate::bus::EventBus;
 use crate::catalog::Catalog;
-use crate::commands::Lookout;
+use crate::commands::CommandListener;
 use crate::definition;
 use crate::governor::Governor;
 use crate::grants::Grants;
-use crate::hooks::{self, Listeners, Manner, Partings};
+use crate::hooks::{self, OpenActivationPolicy, SessionHooks, StopHookRuns};
 use crate::instructions::{InstructionPlaces, Instructions};
-use crate::lists::SharedList;
-use crate::merging::Merging;
-use crate::outfit::Outfits;
-use crate::own::Given;
+use crate::merging::FleetMerger;
 use crate::plan;
+use crate::prepared_agent::PreparedAgents;
 use crate::redact::Redactor;
 use crate::roster::Roster;
-use crate::settings::Settings;
-use crate::sites::{Site, Sites};
-use crate::space::Tables;
-use crate::supervisor::{Parts, Rejected, Supervision};
-use crate::todos::{Clerk, Todos, Untaken};
-use crate::watch::Watchman;
+use crate::session_model::AddedModels;
+use crate::settings::SessionSettings;
+use crate::shared_lists::SharedList;
+use crate::sql_tables::SessionTables;
+use crate::supervisor::{InputRejection, SupervisorParts, SupervisorTask};
+use crate::task_workspaces::{TaskWorkspace, TaskWorkspaces};
+use crate::todos::{TodoSync, TodoSyncError, TodoSyncHandle};
+use crate::watchdog::Watchdog;
 
 /// How a session begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum SessionStart {
     /// Anew.
     New,
     /// Where another process left it.
@@ -59,7 +59,7 @@ pub enum Start {
 
 /// Why a session did not begin.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum SessionOpenError {
     /// Its file could not be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -77,14 +77,14 @@ pub enum OpenError {
         /// The event.
         seq: u64,
         /// In which way.
-        defect: Impossible,
+        defect: InvalidEvent,
     },
     /// It has no root task: its first commit never happened.
     #[error("session {0} never began; remove it with `bosun sessions rm {0}`")]
     Empty(SessionId),
     /// Its first input was not taken.
     #[error(transparent)]
-    Rejected(#[from] Rejected),
+    Rejected(#[from] InputRejection),
     /// Its own agent cannot be had.
     #[error("{0}")]
     Agent(String),
@@ -96,35 +96,37 @@ pub enum OpenError {
     Machine(io::Error),
 }
 
-impl From<Untaken> for OpenError {
-    fn from(untaken: Untaken) -> OpenError {
+impl From<TodoSyncError> for SessionOpenError {
+    fn from(untaken: TodoSyncError) -> SessionOpenError {
         match untaken {
-            Untaken::Store(error) => OpenError::Store(error),
-            Untaken::Rejected(rejected) => OpenError::Rejected(rejected),
+            TodoSyncError::Store(error) => SessionOpenError::Store(error),
+            TodoSyncError::Rejected(rejected) => SessionOpenError::Rejected(rejected),
         }
     }
 }
 
 impl Session {
     /// Opens a session in this process. What was interrupted or left for it goes on with [`Session::resume`].
-    pub async fn open(mut settings: Settings, start: Start) -> Result<Session, OpenError> {
+    pub async fn open(mut settings: SessionSettings, start: SessionStart) -> Result<Session, SessionOpenError> {
         let workspace = workspace(&settings)?;
-        let owner = ProcessIdentity::current().map_err(OpenError::Machine)?;
+        let owner = ProcessIdentity::current().map_err(SessionOpenError::Machine)?;
         let now = settings.clock.now();
-        let (id, opened) = own(&settings, start, &owner, now)?;
-        let Opened { writer, fence, log, forked_from } = opened;
-        let mut settled = settle(&settings, id).await?;
+        let (id, opened) = acquire_session(&settings, start, &owner, now)?;
+        let OwnedSession { writer, fence, log, forked_from } = opened;
+        let mut settled = settle_session(&settings, id).await?;
         let had_programs = settled.had_programs();
-        store::clear_unproven(&settings.home, id, &mut settled)?;
+        store::refuse_unverified(&settings.home, id, &mut settled)?;
         let guardian = Guardian::new(settings.guardian.clone()).holding(settled.lock);
         if had_programs {
             clear_ref_locks(&settings, &guardian, id).await;
         }
         let left = match start {
-            Start::New => Vec::new(),
-            Start::Resume(_) | Start::Fork(_) => Reader::open(&settings.home, id)?.pending_commands()?,
+            SessionStart::New => Vec::new(),
+            SessionStart::Resume(_) | SessionStart::Fork(_) => {
+                SessionReader::open(&settings.home, id)?.pending_commands()?
+            }
         };
-        let kernel = fold(settings.limits.clone(), &log)?;
+        let kernel = replay(settings.limits.clone(), &log)?;
         let last_seq = log.last().map_or(0, |envelope| envelope.seq);
         let grants = Arc::new(Grants::new(settings.policy.clone()));
         let roster = Arc::new(Roster::default());
@@ -133,97 +135,100 @@ impl Session {
             roster.read(&envelope.entry);
         }
         let of_flags = |envelope: &Envelope| match &envelope.entry.event {
-            Event::AgentDefined { spec, .. } if spec.source == Source::Flag => Some((**spec).clone()),
+            Event::AgentDefined { spec, .. } if spec.source == DefinitionSource::Flag => Some((**spec).clone()),
             _other => None,
         };
         let recalled: Vec<AgentSpec> = log.iter().rev().filter_map(of_flags).collect();
         if !recalled.is_empty() {
-            Arc::make_mut(&mut settings.catalog).recall(recalled);
+            Arc::make_mut(&mut settings.catalog).restore_defined(recalled);
         }
         drop(log);
         let known_root = kernel.root();
 
-        let (todos, asked) = Todos::new();
-        let (desk, notices) = desk(settings, id, guardian, workspace, Arc::clone(&grants), Arc::clone(&roster), todos);
-        let (clock, bus) = (Arc::clone(&desk.settings.clock), desk.bus.clone());
-        let redactor = desk.redactor.clone();
-        let parts = Parts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants, roster };
-        let at = Arc::clone(&desk);
-        let supervision = Supervision::start(parts, move |_supervisor| Arc::new(Performer(at)));
+        let (todos, asked) = TodoSyncHandle::new();
+        let (context, notices) =
+            build_context(settings, id, guardian, workspace, Arc::clone(&grants), Arc::clone(&roster), todos);
+        let (clock, bus) = (Arc::clone(&context.settings.clock), context.bus.clone());
+        let redactor = context.redactor.clone();
+        let parts = SupervisorParts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants, roster };
+        let at = Arc::clone(&context);
+        let supervision = SupervisorTask::start(parts, move |_supervisor| Arc::new(RunPerformer(at)));
         let first = match start {
-            Start::New => begin(&desk)?,
-            Start::Resume(_) | Start::Fork(_) => First {
-                root: known_root.ok_or(OpenError::Empty(id))?,
-                inputs: adopt(&desk, known_root, fence, forked_from),
+            SessionStart::New => first_inputs(&context)?,
+            SessionStart::Resume(_) | SessionStart::Fork(_) => FirstInputs {
+                root: known_root.ok_or(SessionOpenError::Empty(id))?,
+                inputs: adoption_inputs(&context, known_root, fence, forked_from),
             },
         };
         let root = first.root;
-        let defined = defined(&desk.settings.catalog);
+        let defined = definition_input(&context.settings.catalog);
         // They line up together: nothing is decided between them, and one commit holds them all.
         let taken =
             join_all(first.inputs.into_iter().chain(defined).map(|input| supervision.supervisor.submit(input))).await;
-        taken.into_iter().collect::<Result<Vec<_>, Rejected>>()?;
-        let mut clerk = Clerk::new(Arc::clone(&desk), supervision.supervisor.clone(), asked);
-        if start != Start::New {
-            clerk.take_left().await?;
+        taken.into_iter().collect::<Result<Vec<_>, InputRejection>>()?;
+        let mut sync = TodoSync::new(Arc::clone(&context), supervision.supervisor.clone(), asked);
+        if start != SessionStart::New {
+            sync.sync_pending().await?;
         }
         let (looked, first_look) = watch::channel(false);
-        let (inside, insiders) = rpc::Inside::new();
-        let merging = Arc::new(Merging::new(Arc::clone(&desk), supervision.supervisor.clone(), root));
+        let (inside, insiders) = rpc::InProcessConnector::new();
+        let merging = Arc::new(FleetMerger::new(Arc::clone(&context), supervision.supervisor.clone(), root));
         let mut session = Session {
             id,
             root,
             first_seq: last_seq,
-            desk,
+            context,
             notices,
             supervision,
-            merging,
-            attendants: JoinSet::new(),
-            go: Arc::default(),
-            left,
-            looked: first_look,
+            merger: merging,
+            background_tasks: JoinSet::new(),
+            resume_signal: Arc::default(),
+            pending_commands: left,
+            commands_applied: first_look,
             closing: CancellationToken::new(),
             inside,
-            partings: None,
+            stop_hook_runs: None,
         };
         let supervisor = session.supervision.supervisor.clone();
-        session.partings = Partings::begin(&session.desk, &supervisor, last_seq, manner(start)).await?;
-        hooks::started(&session.desk, &supervisor, root, origin(start)).await;
-        session.attendants.spawn(clerk.serve());
-        session.attend(looked, insiders).await;
+        session.stop_hook_runs =
+            StopHookRuns::begin(&session.context, &supervisor, last_seq, stop_hook_mode(start)).await?;
+        hooks::session_started(&session.context, &supervisor, root, origin(start)).await;
+        session.background_tasks.spawn(sync.serve());
+        session.start_background_tasks(looked, insiders).await;
         match start {
-            Start::New | Start::Fork(_) => session.go.notify_one(),
+            SessionStart::New | SessionStart::Fork(_) => session.resume_signal.notify_one(),
             // What was left for it is applied when it is told to go on.
-            Start::Resume(_) => {}
+            SessionStart::Resume(_) => {}
         }
         Ok(session)
     }
 
     /// Watches over what runs, listens on the socket and applies what was left for the session.
-    async fn attend(&mut self, looked: watch::Sender<bool>, insiders: rpc::Insiders) {
+    async fn start_background_tasks(&mut self, looked: watch::Sender<bool>, insiders: rpc::InProcessConnections) {
         let supervisor = self.supervision.supervisor.clone();
-        let (settings, wards) = (&self.desk.settings, Arc::clone(&self.desk.wards));
-        let watchman = Watchman::new(settings.watch.clone(), wards, Arc::clone(&settings.clock), supervisor.clone());
-        self.attendants.spawn(watchman.stand());
+        let (settings, watched_runs) = (&self.context.settings, Arc::clone(&self.context.watched_runs));
+        let watchdog =
+            Watchdog::new(settings.watchdog.clone(), watched_runs, Arc::clone(&settings.clock), supervisor.clone());
+        self.background_tasks.spawn(watchdog.run());
         let autopilot = Autopilot {
-            desk: Arc::clone(&self.desk),
+            context: Arc::clone(&self.context),
             supervisor: supervisor.clone(),
             status: self.supervision.status.clone(),
-            looked: self.looked.clone(),
+            commands_applied: self.commands_applied.clone(),
         };
-        self.attendants.spawn(autopilot.stand());
-        let lookout = Lookout {
-            desk: Arc::clone(&self.desk),
+        self.background_tasks.spawn(autopilot.run());
+        let listener = CommandListener {
+            context: Arc::clone(&self.context),
             root: self.root,
             supervisor: supervisor.clone(),
-            left: self.left.clone(),
+            pending: self.pending_commands.clone(),
         };
-        self.attendants.spawn(lookout.watch(Arc::clone(&self.go), looked));
-        let listener = rpc::local::listen(&self.desk.settings.home.socket(self.id), is_person).await;
+        self.background_tasks.spawn(listener.run(Arc::clone(&self.resume_signal), looked));
+        let listener = rpc::local::listen(&self.context.settings.home.socket(self.id), is_person).await;
         let listener = listener.inspect_err(|error| tracing::warn!(%error, "the session has no socket")).ok();
         let status = self.supervision.status.clone();
-        let api = Api { desk: Arc::clone(&self.desk), supervisor, root: self.root, status };
-        self.attendants.spawn(rpc::serve(listener, insiders, Arc::new(api), self.closing.clone()));
+        let api = SessionApi { context: Arc::clone(&self.context), supervisor, root: self.root, status };
+        self.background_tasks.spawn(rpc::serve(listener, insiders, Arc::new(api), self.closing.clone()));
     }
 }
 
@@ -236,79 +241,93 @@ fn is_person(client: u32) -> bool {
     lineage == Lineage::Person
 }
 
-fn origin(start: Start) -> ::hooks::Origin {
+fn origin(start: SessionStart) -> ::hooks::SessionOrigin {
     match start {
-        Start::New => ::hooks::Origin::New,
-        Start::Resume(_) => ::hooks::Origin::Resume,
-        Start::Fork(_) => ::hooks::Origin::Fork,
+        SessionStart::New => ::hooks::SessionOrigin::New,
+        SessionStart::Resume(_) => ::hooks::SessionOrigin::Resume,
+        SessionStart::Fork(_) => ::hooks::SessionOrigin::Fork,
     }
 }
 
 /// A copy parts from what it copied without a word: hooks hear of that from the original.
-fn manner(start: Start) -> Manner {
+fn stop_hook_mode(start: SessionStart) -> OpenActivationPolicy {
     match start {
-        Start::New | Start::Resume(_) => Manner::Told,
-        Start::Fork(_) => Manner::Silent,
+        SessionStart::New | SessionStart::Resume(_) => OpenActivationPolicy::Run,
+        SessionStart::Fork(_) => OpenActivationPolicy::Skip,
     }
 }
 
-struct First {
+struct FirstInputs {
     root: TaskId,
-    inputs: Vec<Input>,
+    inputs: Vec<KernelInput>,
 }
 
 /// What an owner that comes after another begins with. A fork whose first owner died before it could say what it is
 /// says it now.
-fn adopt(desk: &Desk, root: Option<TaskId>, fence: Fence, forked_from: Option<SessionId>) -> Vec<Input> {
-    let main = root.and_then(|root| desk.roster.definition(root));
-    let adopt = Input::Adopt { fence, terms: terms(&desk.settings, main.as_deref()) };
-    let fork = forked_from.map(|from| Input::Fork { from });
-    std::iter::once(adopt).chain(fork).chain(mode(&desk.settings)).collect()
+fn adoption_inputs(
+    context: &SessionContext,
+    root: Option<TaskId>,
+    fence: Fence,
+    forked_from: Option<SessionId>,
+) -> Vec<KernelInput> {
+    let main = root.and_then(|root| context.roster.definition(root));
+    let adopt = KernelInput::Adopt { fence, config: terms(&context.settings, main.as_deref()) };
+    let fork = forked_from.map(|from| KernelInput::Fork { from });
+    std::iter::once(adopt).chain(fork).chain(mode_input(&context.settings)).collect()
 }
 
-fn begin(desk: &Desk) -> Result<First, OpenError> {
-    let settings = &desk.settings;
-    let main = settings.main.as_ref();
+fn first_inputs(context: &SessionContext) -> Result<FirstInputs, SessionOpenError> {
+    let settings = &context.settings;
+    let main = settings.main_agent.as_ref();
     if let Some(main) = main.filter(|main| main.isolation.is_some()) {
         let name = &main.name;
         let words = format!("`{name}` works in a checkout of its own, and the session's own agent works in yours");
-        return Err(OpenError::Agent(format!("{words}; start it as a subagent, or take `isolation` out of its file")));
+        return Err(SessionOpenError::Agent(format!(
+            "{words}; start it as a subagent, or take `isolation` out of its file"
+        )));
     }
-    let definition = main.map(definition::of).transpose().map_err(OpenError::Agent)?;
+    let definition = main.map(definition::definition_of).transpose().map_err(SessionOpenError::Agent)?;
     let root = TaskId::new(settings.ids.uuid());
     let terms = terms(settings, main);
     let spec = TaskSpec {
         description: "the session's own conversation".into(),
-        rest: Rest::Idle,
+        on_complete: CompletionPolicy::Idle,
         max_turns: terms.root_turns,
         budget: terms.budget,
         definition: definition.as_ref().map(|definition| definition.id.clone()),
-        model: main.map(|main| definition::model(main, settings)).transpose().map_err(OpenError::Agent)?.flatten(),
-        ..TaskSpec::new(Kind::Main, main.map_or("main", |main| main.name.as_str()), "root")
+        model: main
+            .map(|main| definition::main_model(main, settings))
+            .transpose()
+            .map_err(SessionOpenError::Agent)?
+            .flatten(),
+        ..TaskSpec::new(TaskType::Main, main.map_or("main", |main| main.name.as_str()), "root")
     };
-    Ok(First {
+    Ok(FirstInputs {
         root,
-        inputs: [Input::Open { root, spec, definition, terms }].into_iter().chain(mode(settings)).collect(),
+        inputs: [KernelInput::Open { root, spec, definition, config: terms }]
+            .into_iter()
+            .chain(mode_input(settings))
+            .collect(),
     })
 }
 
 /// What keeps the agents that were defined for this session alone, so that whoever goes on with it has them too.
-fn defined(catalog: &Catalog) -> Option<Input> {
-    let flagged = catalog.agents.iter().filter(|agent| agent.source == Source::Flag);
+fn definition_input(catalog: &Catalog) -> Option<KernelInput> {
+    let flagged = catalog.agents.iter().filter(|agent| agent.source == DefinitionSource::Flag);
     // Those that cannot be started say so when somebody tries.
-    let definitions: Vec<_> = flagged.filter_map(|agent| definition::of(agent).ok()).collect();
-    (!definitions.is_empty()).then_some(Input::Define(definitions))
+    let definitions: Vec<_> = flagged.filter_map(|agent| definition::definition_of(agent).ok()).collect();
+    (!definitions.is_empty()).then_some(KernelInput::Define(definitions))
 }
 
 /// The mode that whoever opens the session wants, if they say so.
-fn mode(settings: &Settings) -> Option<Input> {
-    settings.mode.map(|mode| Input::SetMode { mode, by: Origin::User })
+fn mode_input(settings: &SessionSettings) -> Option<KernelInput> {
+    settings.mode.map(|mode| KernelInput::SetMode { mode, by: Principal::User })
 }
 
 /// How the session is run. What nobody says is as the definition of its own agent has it.
-fn terms(settings: &Settings, main: Option<&AgentSpec>) -> Terms {
+fn terms(settings: &SessionSettings, main: Option<&AgentSpec>) -> SessionConfig {
     let budget = if settings.budget == Budget::default() { main.map(|main| main.budget) } else { None };
-    Terms {
+    SessionConfig {
         cwd: settings.cwd.display().to_string(),
         model: settings.model_spec.clone(),
         permission: settings.policy.mode,
@@ -326,9 +345,9 @@ fn terms(settings: &Settings, main: Option<&AgentSpec>) -> Terms {
 }
 
 /// The limits that whoever resumes the session has again, unless they say otherwise.
-fn term_limits(limits: &kernel::Limits) -> TermLimits {
-    let kernel::Limits { live, depth, total, rate, continues, .. } = limits;
-    TermLimits {
+fn term_limits(limits: &kernel::SessionLimits) -> AgentLimits {
+    let kernel::SessionLimits { live, depth, total, rate, max_continues: continues, .. } = limits;
+    AgentLimits {
         live: Some(*live),
         depth: Some(*depth),
         total: Some(*total),
@@ -337,10 +356,10 @@ fn term_limits(limits: &kernel::Limits) -> TermLimits {
     }
 }
 
-fn workspace(settings: &Settings) -> Result<Workspace, OpenError> {
+fn workspace(settings: &SessionSettings) -> Result<Workspace, SessionOpenError> {
     let unusable = |folder: &Path| {
         let folder = folder.display().to_string();
-        move |source| OpenError::Folder { folder, source }
+        move |source| SessionOpenError::Folder { folder, source }
     };
     // Each of them alone first, so that the right one is named.
     for root in &settings.roots {
@@ -350,15 +369,20 @@ fn workspace(settings: &Settings) -> Result<Workspace, OpenError> {
 }
 
 /// Makes this process the owner of the session's file.
-fn own(settings: &Settings, start: Start, owner: &ProcessIdentity, now: At) -> Result<(SessionId, Opened), StoreError> {
+fn acquire_session(
+    settings: &SessionSettings,
+    start: SessionStart,
+    owner: &ProcessIdentity,
+    now: Timestamp,
+) -> Result<(SessionId, OwnedSession), StoreError> {
     let (home, probe) = (&settings.home, Arc::clone(&settings.probe));
     match start {
-        Start::New => {
+        SessionStart::New => {
             let id = settings.id.unwrap_or_else(|| SessionId::new(settings.ids.uuid()));
             Ok((id, SessionFile::create_probed(home, id, owner, now, probe)?))
         }
-        Start::Resume(id) => Ok((id, SessionFile::adopt_probed(home, id, owner, now, probe)?)),
-        Start::Fork(from) => {
+        SessionStart::Resume(id) => Ok((id, SessionFile::adopt_probed(home, id, owner, now, probe)?)),
+        SessionStart::Fork(from) => {
             let id = settings.id.unwrap_or_else(|| SessionId::new(settings.ids.uuid()));
             store::fork_session(home, from, id)?;
             if let Err(error) = plan::copy(home, from, id) {
@@ -369,34 +393,34 @@ fn own(settings: &Settings, start: Start, owner: &ProcessIdentity, now: At) -> R
     }
 }
 
-fn fold(limits: kernel::Limits, log: &[Envelope]) -> Result<Kernel, OpenError> {
+fn replay(limits: kernel::SessionLimits, log: &[Envelope]) -> Result<Kernel, SessionOpenError> {
     let mut kernel = Kernel::new(limits);
     for envelope in log {
-        kernel.evolve(&envelope.entry).map_err(|defect| OpenError::Log { seq: envelope.seq, defect })?;
+        kernel.evolve(&envelope.entry).map_err(|defect| SessionOpenError::Log { seq: envelope.seq, defect })?;
     }
     Ok(kernel)
 }
 
 /// Whether somebody may answer a question: only there is it offered.
-fn is_answered(settings: &Settings) -> bool {
+fn can_ask_user(settings: &SessionSettings) -> bool {
     settings.ask_user && settings.ask_wait != Some(Duration::ZERO)
 }
 
 /// Takes the session when nothing runs any more that an earlier owner started.
-async fn settle(settings: &Settings, id: SessionId) -> Result<IdleSession, OpenError> {
+async fn settle_session(settings: &SessionSettings, id: SessionId) -> Result<IdleSession, SessionOpenError> {
     match settings.home.try_settle_session(id)? {
         Some(settled) => Ok(settled),
         // Only where an earlier owner ran programs is there something to wait for.
         None => {
             let home = settings.home.clone();
             let settled = tokio::task::spawn_blocking(move || home.settle_session(id)).await;
-            Ok(settled.map_err(|error| OpenError::Machine(io::Error::other(error)))??)
+            Ok(settled.map_err(|error| SessionOpenError::Machine(io::Error::other(error)))??)
         }
     }
 }
 
 /// Removes what a git command of an earlier owner left locked. If that fails, the command that needs the ref says so.
-async fn clear_ref_locks(settings: &Settings, guardian: &Guardian, id: SessionId) {
+async fn clear_ref_locks(settings: &SessionSettings, guardian: &Guardian, id: SessionId) {
     let git = Git::new(guardian.clone(), &settings.cwd, &settings.env);
     match git::clear_ref_locks(&git, id).await {
         Ok(0) => {}
@@ -406,55 +430,55 @@ async fn clear_ref_locks(settings: &Settings, guardian: &Guardian, id: SessionId
 }
 
 /// The instruction files that every agent is told. What they import is held to the rules on reading.
-fn instructions(settings: &Settings, cwd: &Path) -> Instructions {
+fn instructions(settings: &SessionSettings, cwd: &Path) -> Instructions {
     let policy = &settings.policy;
     let may_read = |path: &Path| {
-        let request = Request { tool: "view".into(), acts: vec![Act::Read(path.to_owned())] };
-        policy.check(&Role::default(), &request).effect != RuleEffect::Deny
+        let request = PermissionRequest { tool: "view".into(), acts: vec![RequestedAct::Read(path.to_owned())] };
+        policy.check(&AgentRole::default(), &request).effect != RuleEffect::Deny
     };
     let (top, home, user) = (policy.top.as_path(), settings.home.root(), policy.user.as_deref());
     Instructions::read(&InstructionPlaces { cwd, top, home, user, may_read: &may_read })
 }
 
-fn desk(
-    settings: Settings,
+fn build_context(
+    settings: SessionSettings,
     id: SessionId,
     guardian: Guardian,
     workspace: Workspace,
     grants: Arc<Grants>,
     roster: Arc<Roster>,
-    todos: Todos,
-) -> (Arc<Desk>, Vec<crate::Notice>) {
+    todos: TodoSyncHandle,
+) -> (Arc<SessionContext>, Vec<crate::InstructionNotice>) {
     let mut instructions = instructions(&settings, workspace.cwd());
     let notices = std::mem::take(&mut instructions.notices);
-    let desk = Desk {
+    let context = SessionContext {
         session: id,
         instructions,
         roster,
-        outfits: Outfits::default(),
-        given: Given::default(),
-        asks_user: is_answered(&settings),
-        withheld: [tools::ask_user(), tools::task(&[])].into_iter().chain(tools::crew()).collect(),
-        sites: Sites::new(Site::shared(workspace, settings.env.clone())),
-        listeners: Listeners::new(&settings, guardian.clone()),
+        prepared_agents: PreparedAgents::default(),
+        added_models: AddedModels::default(),
+        asks_user: can_ask_user(&settings),
+        withheld_tools: [tools::ask_user(), tools::task(&[])].into_iter().chain(tools::subagent_tools()).collect(),
+        task_workspaces: TaskWorkspaces::new(TaskWorkspace::shared(workspace, settings.env.clone())),
+        session_hooks: SessionHooks::new(&settings, guardian.clone()),
         guardian,
-        tables: Tables::new(settings.home.session_db(id), todos.clone()),
+        tables: SessionTables::new(settings.home.session_db(id), todos.clone()),
         todos,
-        fetcher: Fetcher::new(settings.route.clone(), net::fetch::Limits::default()),
+        fetcher: PageFetcher::new(settings.route.clone(), net::fetch::FetchLimits::default()),
         deadline: Deadline::after(settings.timeout),
         grants,
         redactor: Redactor::new(&settings.secrets),
         governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
-        bus: Bus::new(settings.home.clone(), id),
+        bus: EventBus::new(settings.home.clone(), id),
         stamps: Mutex::default(),
-        list: Arc::new(SharedList::new(&settings, id)),
-        wards: Arc::default(),
-        compactions: Mutex::default(),
+        shared_list: Arc::new(SharedList::new(&settings, id)),
+        watched_runs: Arc::default(),
+        wanted_compactions: Mutex::default(),
         snapshots: Mutex::default(),
-        large: Mutex::default(),
-        log: Mutex::default(),
-        conversations: Conversations::default(),
+        large_folders: Mutex::default(),
+        log_reader: Mutex::default(),
+        conversations: ConversationCache::default(),
         settings,
     };
-    (Arc::new(desk), notices)
+    (Arc::new(context), notices)
 }

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use policy::Policy;
 use protocol::api::DecideParams;
-use protocol::{Budget, CallId, Decision, Delivery, Event, PermissionMode};
-use store::Reader;
-use tools::{Asker, Question, ToolError};
+use protocol::{AskDecision, Budget, CallId, Event, MailDelivery, PermissionMode};
+use store::SessionReader;
+use tools::{ToolError, UserPrompter, UserQuestion};
 
-use super::{Session, Start, crowd};
-use crate::Settings;
-use crate::asks::Questions;
-use crate::bus::{Live, Subscription};
-use crate::waits::{Caller, Waits};
+use super::{Session, SessionStart, many_agents};
+use crate::SessionSettings;
+use crate::asks::UserAsker;
+use crate::bus::{BusMessage, Subscription};
+use crate::call_waits::{CallWaits, Caller};
 
 /// Calls a tool that stays open: a wait for a command that does not end.
 const WAITS: &str = "
@@ -25,47 +25,47 @@ rules:
   - answer: [say: done]
 ";
 
-fn settings(folder: &Path) -> Settings {
+fn settings(folder: &Path) -> SessionSettings {
     let nowhere = "http://127.0.0.1:1".to_owned();
-    Settings {
-        model: Arc::new(model::Script::parse(WAITS, "test.yaml").unwrap()),
+    SessionSettings {
+        model: Arc::new(model::ScriptModel::parse(WAITS, "test.yaml").unwrap()),
         model_spec: "script/test.yaml".into(),
         policy: Policy { mode: PermissionMode::AllowAll, ..Policy::default() },
         ask_wait: None,
         guardian: testkit::session::guardian(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
-        ..crowd::settings(folder, nowhere, Budget::default())
+        ..many_agents::settings(folder, nowhere, Budget::default())
     }
 }
 
 /// The asker of the session's open call.
-async fn asker(session: &Session) -> Questions {
+async fn asker(session: &Session) -> UserAsker {
     let root = session.root;
     let supervisor = session.supervision.supervisor.clone();
-    let place = supervisor.look(move |kernel| kernel.task(root).map(|task| (task.run(), task.turn))).await;
+    let place = supervisor.query(move |kernel| kernel.task(root).map(|task| (task.run_id(), task.turn))).await;
     let (run, turn) = place.unwrap().unwrap();
     let caller = Caller {
         supervisor,
         run,
         turn,
         call: CallId("q".into()),
-        waits: Waits::default(),
-        told: Arc::default(),
-        halt: crate::hooks::Halt::default(),
+        waits: CallWaits::default(),
+        reported_results: Arc::default(),
+        halt: crate::hooks::HookHalt::default(),
     };
-    Questions { desk: Arc::clone(&session.desk), caller }
+    UserAsker { context: Arc::clone(&session.context), caller }
 }
 
 async fn until_started(events: &mut Subscription) {
     while let Some(live) = events.next().await.unwrap() {
-        if matches!(live, Live::Event(envelope) if matches!(envelope.entry.event, Event::CallStarted { .. })) {
+        if matches!(live, BusMessage::Event(envelope) if matches!(envelope.entry.event, Event::CallStarted { .. })) {
             return;
         }
     }
 }
 
-fn question(text: &str) -> Question {
-    Question { question: text.into(), choices: vec!["left".into(), "right".into()] }
+fn question(text: &str) -> UserQuestion {
+    UserQuestion { question: text.into(), choices: vec!["left".into(), "right".into()] }
 }
 
 async fn until_asks(session: &Session, count: usize) {
@@ -78,9 +78,9 @@ async fn until_asks(session: &Session, count: usize) {
 async fn a_question_outlives_its_owner_and_is_answered_once_to_the_call_that_asked_it() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("work")).unwrap();
-    let session = Session::open(settings(folder.path()), Start::New).await.unwrap();
+    let session = Session::open(settings(folder.path()), SessionStart::New).await.unwrap();
     let mut events = session.subscribe(0);
-    session.send("go", Delivery::FollowUp).await.unwrap();
+    session.send("go", MailDelivery::FollowUp).await.unwrap();
     until_started(&mut events).await;
     let first = asker(&session).await;
     tokio::select! {
@@ -91,15 +91,15 @@ async fn a_question_outlives_its_owner_and_is_answered_once_to_the_call_that_ask
     let (home, id) = (session.home().clone(), session.id());
     session.leave().await.unwrap();
 
-    let session = Session::open(settings(folder.path()), Start::Resume(id)).await.unwrap();
-    let asks = Reader::open(&home, id).unwrap().asks(false).unwrap();
+    let session = Session::open(settings(folder.path()), SessionStart::Resume(id)).await.unwrap();
+    let asks = SessionReader::open(&home, id).unwrap().asks(false).unwrap();
     assert_eq!(asks.len(), 1);
     let again = asker(&session).await;
     let decide = async {
-        let decision = Decision::Reply { text: "left".into() };
+        let decision = AskDecision::Reply { text: "left".into() };
         session.decide(DecideParams { ask: asks[0].ask.id.clone(), decision }).await.unwrap();
         // What the run hears, if one is there.
-        again.caller.waits.over(&again.caller.call);
+        again.caller.waits.finish(&again.caller.call);
     };
     let (answer, ()) = tokio::join!(again.ask(question("which?")), decide);
     assert_eq!(answer.unwrap().as_deref(), Some("left"));

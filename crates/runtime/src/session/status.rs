@@ -9,7 +9,7 @@ use store::StoreError;
 
 /// A session's state in brief.
 #[derive(Debug, Clone, Default)]
-pub struct Status {
+pub struct SessionStatus {
     /// The last event that it follows from.
     pub seq: u64,
     /// Whether nothing is queued, running or parked.
@@ -28,7 +28,7 @@ pub struct Status {
     pub paused: Option<Arc<StoreError>>,
 }
 
-impl Status {
+impl SessionStatus {
     /// As the API tells it.
     pub(crate) fn view(&self) -> StatusView {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
@@ -45,7 +45,7 @@ impl Status {
 
     /// Whether those who watch are told of this status after `shown`. While the root does not work, every event is
     /// followed by a status: a client that has the event waits for the status of its number to know that no more comes.
-    pub(crate) fn is_news_after(&self, shown: &Status) -> bool {
+    pub(crate) fn is_news_after(&self, shown: &SessionStatus) -> bool {
         let is_same = self.quiet == shown.quiet
             && self.root == shown.root
             && self.background == shown.background

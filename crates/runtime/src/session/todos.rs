@@ -4,17 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::{Input, Spawn};
+use kernel::{KernelInput, TaskSpawn};
 use policy::Policy;
 use protocol::api::{NewTodo, TodoChange, TodoEdit};
 use protocol::{
-    Budget, Delivery, Event, FleetEnd, FleetTerms, Kind, Origin, PermissionMode, TaskId, TaskSpec, TodoId, TodoStatus,
+    Budget, Event, FleetConfig, FleetEnd, MailDelivery, PermissionMode, Principal, TaskId, TaskSpec, TaskType, TodoId,
+    TodoStatus,
 };
-use store::{Reader, SqlLimits, SqlSpace};
+use store::{SessionReader, SqlConnection, SqlLimits};
 
-use super::{Session, Start, crowd};
-use crate::Settings;
-use crate::bus::{Live, Subscription};
+use super::{Session, SessionStart, many_agents};
+use crate::SessionSettings;
+use crate::bus::{BusMessage, Subscription};
 
 /// A root that plans, and agents that say of todos what they like.
 const PLANS: &str = "
@@ -35,17 +36,17 @@ rules:
   - answer: [say: done]
 ";
 
-fn settings(folder: &Path) -> Settings {
-    Settings {
-        model: Arc::new(model::Script::parse(PLANS, "test.yaml").unwrap()),
+fn settings(folder: &Path) -> SessionSettings {
+    SessionSettings {
+        model: Arc::new(model::ScriptModel::parse(PLANS, "test.yaml").unwrap()),
         model_spec: "script/test.yaml".into(),
         policy: Policy { mode: PermissionMode::AllowAll, ..Policy::default() },
-        ..crowd::settings(folder, "http://127.0.0.1:1".to_owned(), Budget::default())
+        ..many_agents::settings(folder, "http://127.0.0.1:1".to_owned(), Budget::default())
     }
 }
 
-fn terms() -> FleetTerms {
-    FleetTerms {
+fn terms() -> FleetConfig {
+    FleetConfig {
         goal: "all of it".into(),
         agent: None,
         parallel: None,
@@ -59,35 +60,35 @@ fn terms() -> FleetTerms {
     }
 }
 
-struct Stage {
+struct TodoTestSession {
     folder: tempfile::TempDir,
     session: Session,
     events: Subscription,
 }
 
-impl Stage {
-    async fn open() -> Stage {
+impl TodoTestSession {
+    async fn open() -> TodoTestSession {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
-        let session = Session::open(settings(folder.path()), Start::New).await.unwrap();
+        let session = Session::open(settings(folder.path()), SessionStart::New).await.unwrap();
         let events = session.subscribe(0);
-        Stage { folder, session, events }
+        TodoTestSession { folder, session, events }
     }
 
     /// The same session in a process that comes later.
-    async fn reopen(self, between: impl FnOnce(&Session)) -> Stage {
+    async fn reopen(self, between: impl FnOnce(&Session)) -> TodoTestSession {
         let id = self.session.id();
         between(&self.session);
         self.session.leave().await.unwrap();
-        let session = Session::open(settings(self.folder.path()), Start::Resume(id)).await.unwrap();
+        let session = Session::open(settings(self.folder.path()), SessionStart::Resume(id)).await.unwrap();
         let events = session.subscribe(session.first_seq());
-        Stage { folder: self.folder, session, events }
+        TodoTestSession { folder: self.folder, session, events }
     }
 
     async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
         let next = async {
             loop {
-                let Some(Live::Event(envelope)) = self.events.next().await.unwrap() else { continue };
+                let Some(BusMessage::Event(envelope)) = self.events.next().await.unwrap() else { continue };
                 if wanted(&envelope.entry.event) {
                     return envelope.entry.event.clone();
                 }
@@ -104,7 +105,7 @@ impl Stage {
         }
     }
 
-    async fn changed(&mut self) -> (Origin, Vec<(String, TodoStatus)>) {
+    async fn changed(&mut self) -> (Principal, Vec<(String, TodoStatus)>) {
         match self.until(|event| matches!(event, Event::TodosChanged { .. })).await {
             Event::TodosChanged { by, changed, .. } => {
                 (by, changed.into_iter().map(|todo| (todo.id.0, todo.status)).collect())
@@ -114,11 +115,11 @@ impl Stage {
     }
 
     async fn plan(&mut self) {
-        self.session.send("plan", Delivery::FollowUp).await.unwrap();
+        self.session.send("plan", MailDelivery::FollowUp).await.unwrap();
         self.until(|event| matches!(event, Event::ActivationEnded { .. })).await;
     }
 
-    async fn give(&self, input: Input) {
+    async fn give(&self, input: KernelInput) {
         self.session.supervision.supervisor.submit(input).await.unwrap();
     }
 
@@ -127,25 +128,25 @@ impl Stage {
         let spec = TaskSpec {
             parent: Some(self.session.root),
             todo: Some(todo.into()),
-            ..TaskSpec::new(Kind::Agent, "main", name)
+            ..TaskSpec::new(TaskType::Agent, "main", name)
         };
-        let id = TaskId::new(self.session.desk.settings.ids.uuid());
+        let id = TaskId::new(self.session.context.settings.ids.uuid());
         let (prompt, definition) = ("work".into(), None);
-        self.give(Input::Spawn(Spawn { id, spec, prompt, by: None, until: None, definition })).await;
+        self.give(KernelInput::Spawn(TaskSpawn { id, spec, prompt, by: None, until: None, definition })).await;
         id
     }
 
     fn statuses(&self) -> Vec<(String, TodoStatus)> {
-        let rows = Reader::open(self.session.home(), self.session.id()).unwrap().todos().unwrap();
+        let rows = SessionReader::open(self.session.home(), self.session.id()).unwrap().todos().unwrap();
         rows.into_iter().map(|row| (row.todo.id.0, row.todo.status)).collect()
     }
 
     /// Whether the kernel says the same as the table.
     async fn agrees(&self) -> bool {
         let known = |kernel: &kernel::Kernel| -> Vec<(String, TodoStatus)> {
-            kernel.graph().nodes().map(|(id, node)| (id.0.clone(), node.standing.status())).collect()
+            kernel.graph().nodes().map(|(id, node)| (id.0.clone(), node.progress.status())).collect()
         };
-        self.session.supervision.supervisor.look(known).await.unwrap() == self.statuses()
+        self.session.supervision.supervisor.query(known).await.unwrap() == self.statuses()
     }
 }
 
@@ -157,17 +158,17 @@ use TodoStatus::{Blocked, Done, InProgress, Pending};
 
 #[tokio::test]
 async fn f1_without_a_fleet_the_table_is_the_truth_whoever_writes_it() {
-    let mut stage = Stage::open().await;
+    let mut stage = TodoTestSession::open().await;
     stage.plan().await;
     assert_eq!(stage.statuses(), all([Pending; 3]));
-    let by = Origin::Task { id: stage.session.root() };
+    let by = Principal::Task { id: stage.session.root() };
     stage.events = stage.session.subscribe(0);
     assert_eq!(stage.changed().await, (by, all([Pending; 3])));
-    let spec = TaskSpec { parent: Some(stage.session.root), ..TaskSpec::new(Kind::Agent, "main", "liar") };
-    let id = TaskId::new(stage.session.desk.settings.ids.uuid());
-    let spawn = Spawn { id, spec, prompt: "work".into(), by: None, until: None, definition: None };
-    stage.give(Input::Spawn(spawn)).await;
-    assert_eq!(stage.changed().await, (Origin::Task { id }, all([Done; 3])));
+    let spec = TaskSpec { parent: Some(stage.session.root), ..TaskSpec::new(TaskType::Agent, "main", "liar") };
+    let id = TaskId::new(stage.session.context.settings.ids.uuid());
+    let spawn = TaskSpawn { id, spec, prompt: "work".into(), by: None, until: None, definition: None };
+    stage.give(KernelInput::Spawn(spawn)).await;
+    assert_eq!(stage.changed().await, (Principal::Task { id }, all([Done; 3])));
     assert_eq!(stage.answered().await, "3 rows changed");
     assert!(stage.agrees().await);
     stage.session.leave().await.unwrap();
@@ -175,11 +176,11 @@ async fn f1_without_a_fleet_the_table_is_the_truth_whoever_writes_it() {
 
 #[tokio::test]
 async fn f1_a_worker_can_mark_neither_its_own_todo_done_nor_another_while_a_fleet_works() {
-    let mut stage = Stage::open().await;
+    let mut stage = TodoTestSession::open().await;
     stage.plan().await;
-    stage.give(Input::BeginFleet(terms())).await;
+    stage.give(KernelInput::BeginFleet(terms())).await;
     let worker = stage.worker("liar", "a").await;
-    let told = (Origin::Task { id: worker }, all([InProgress, Pending, Pending]));
+    let told = (Principal::Task { id: worker }, all([InProgress, Pending, Pending]));
     assert_eq!(stage.changed().await, told, "the event says what holds");
     let answer = stage.answered().await;
     let note = "Not taken: while a fleet works, the runtime decides how far a todo is: \
@@ -196,10 +197,10 @@ async fn f1_a_worker_can_mark_neither_its_own_todo_done_nor_another_while_a_flee
 
 #[tokio::test]
 async fn f1_the_root_and_people_plan_while_a_fleet_works() {
-    let mut stage = Stage::open().await;
+    let mut stage = TodoTestSession::open().await;
     stage.plan().await;
-    stage.give(Input::BeginFleet(terms())).await;
-    stage.session.send("skip c", Delivery::FollowUp).await.unwrap();
+    stage.give(KernelInput::BeginFleet(terms())).await;
+    stage.session.send("skip c", MailDelivery::FollowUp).await.unwrap();
     assert_eq!(stage.answered().await, "1 row changed");
     assert_eq!(stage.statuses(), all([Pending, Pending, Done]));
     let edits = vec![
@@ -208,61 +209,61 @@ async fn f1_the_root_and_people_plan_while_a_fleet_works() {
     ];
     assert_eq!(stage.session.edit_todos(edits).await.unwrap(), [TodoId::from("b"), TodoId::from("four")]);
     assert!(stage.agrees().await);
-    let due = |kernel: &kernel::Kernel| kernel.due("main");
-    let due = stage.session.supervision.supervisor.look(due).await.unwrap();
+    let due = |kernel: &kernel::Kernel| kernel.due_todos("main");
+    let due = stage.session.supervision.supervisor.query(due).await.unwrap();
     assert_eq!(due, [TodoId::from("a"), TodoId::from("four")]);
-    stage.give(Input::EndFleet(FleetEnd::Stopped)).await;
+    stage.give(KernelInput::EndFleet(FleetEnd::Stopped)).await;
     stage.session.leave().await.unwrap();
 }
 
 #[tokio::test]
 async fn f1_a_change_that_nobody_vouches_for_is_not_a_persons() {
-    let mut stage = Stage::open().await;
+    let mut stage = TodoTestSession::open().await;
     stage.plan().await;
-    stage.give(Input::BeginFleet(terms())).await;
+    stage.give(KernelInput::BeginFleet(terms())).await;
     let (home, id) = (stage.session.home().clone(), stage.session.id());
     let done = [TodoEdit::Change(TodoChange::status("a".into(), Done, None))];
     let refused = store::edit_todos(&home, id, &done);
     assert!(matches!(refused, Err(store::TodoError::Store(store::StoreError::Owned { .. }))), "{refused:?}");
     // As a program does it, which can write to the file like its user.
     store::edit_own_todos(&home, id, &done, drop).unwrap();
-    stage.session.desk.todos.take().await.unwrap();
-    let nobody = Origin::Task { id: TaskId::new(uuid::Uuid::nil()) };
+    stage.session.context.todos.sync().await.unwrap();
+    let nobody = Principal::Task { id: TaskId::new(uuid::Uuid::nil()) };
     stage.events = stage.session.subscribe(0);
     let by_nobody = |event: &Event| matches!(event, Event::TodosChanged { by, .. } if *by == nobody);
     stage.until(by_nobody).await;
     assert_eq!(stage.statuses(), all([Pending; 3]), "its word does not hold");
     assert!(stage.agrees().await);
     // Nor does it when it is signed with the name of the session's own agent.
-    let forger = SqlSpace::open(&home.session_db(id), SqlLimits::default()).unwrap();
+    let forger = SqlConnection::open(&home.session_db(id), SqlLimits::default()).unwrap();
     forger.run_by(stage.session.root(), "UPDATE todos SET status = 'done' WHERE id = 'b'", || false).unwrap();
-    stage.session.desk.todos.take().await.unwrap();
+    stage.session.context.todos.sync().await.unwrap();
     assert_eq!(stage.statuses(), all([Pending; 3]), "its signature does not count");
     // What a person says at the same time does.
     stage.session.edit_todos(done.to_vec()).await.unwrap();
     assert_eq!(stage.statuses(), all([Done, Pending, Pending]));
-    stage.give(Input::EndFleet(FleetEnd::Stopped)).await;
+    stage.give(KernelInput::EndFleet(FleetEnd::Stopped)).await;
     stage.session.leave().await.unwrap();
 }
 
 #[tokio::test]
 async fn f1_a_change_that_its_process_could_not_tell_is_told_by_the_next_with_the_same_author() {
-    let mut stage = Stage::open().await;
+    let mut stage = TodoTestSession::open().await;
     stage.plan().await;
-    stage.give(Input::BeginFleet(terms())).await;
+    stage.give(KernelInput::BeginFleet(terms())).await;
     let worker = stage.worker("liar", "a").await;
     stage.until(|event| matches!(event, Event::TodoDone { .. })).await;
     // As if the process had died between the worker's commit and the event that tells of it.
     let mut stage = stage
         .reopen(|session| {
-            let space = SqlSpace::open(&session.home().session_db(session.id()), SqlLimits::default()).unwrap();
+            let space = SqlConnection::open(&session.home().session_db(session.id()), SqlLimits::default()).unwrap();
             space.run_by(worker, "UPDATE todos SET status = 'done' WHERE id = 'b'", || false).unwrap();
         })
         .await;
     // Whichever of the two took it over.
     stage.events = stage.session.subscribe(0);
     let by_worker = |event: &Event| match event {
-        Event::TodosChanged { by: Origin::Task { id }, changed, .. } => {
+        Event::TodosChanged { by: Principal::Task { id }, changed, .. } => {
             *id == worker && changed.iter().any(|todo| todo.id.0 == "b" && todo.status == Pending && changed.len() == 1)
         }
         _other => false,
@@ -275,13 +276,13 @@ async fn f1_a_change_that_its_process_could_not_tell_is_told_by_the_next_with_th
 
 #[tokio::test]
 async fn f1_what_was_changed_while_nobody_ran_the_session_is_taken_over_first() {
-    let mut stage = Stage::open().await;
+    let mut stage = TodoTestSession::open().await;
     stage.plan().await;
     let (home, id) = (stage.session.home().clone(), stage.session.id());
     stage.session.leave().await.unwrap();
     store::edit_todos(&home, id, &[TodoEdit::Change(TodoChange::status("b".into(), Done, None))]).unwrap();
-    let session = Session::open(settings(stage.folder.path()), Start::Resume(id)).await.unwrap();
-    let known = |kernel: &kernel::Kernel| kernel.graph().node(&"b".into()).unwrap().standing.status();
-    assert_eq!(session.supervision.supervisor.look(known).await.unwrap(), Done);
+    let session = Session::open(settings(stage.folder.path()), SessionStart::Resume(id)).await.unwrap();
+    let known = |kernel: &kernel::Kernel| kernel.graph().node(&"b".into()).unwrap().progress.status();
+    assert_eq!(session.supervision.supervisor.query(known).await.unwrap(), Done);
     session.leave().await.unwrap();
 }

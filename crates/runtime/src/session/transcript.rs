@@ -2,26 +2,26 @@
 
 use std::fmt::Write as _;
 
-use protocol::{Answer, Block, Envelope, Event, Origin, TaskId, clip_middle};
+use protocol::{ContentBlock, Envelope, Event, Principal, TaskId, ToolResult, clip_middle};
 
 /// Most bytes shown of one tool's input or answer.
 const SHOWN: usize = 4 * 1024;
 
 /// The session's log as Markdown: what was said, called and answered.
 pub fn transcript(log: &[Envelope]) -> String {
-    let mut page = Page { text: String::new(), root: log.first().map(|envelope| envelope.entry.task) };
+    let mut page = MarkdownTranscript { text: String::new(), root: log.first().map(|envelope| envelope.entry.task) };
     for envelope in log {
         page.read(envelope);
     }
     page.text
 }
 
-struct Page {
+struct MarkdownTranscript {
     text: String,
     root: Option<TaskId>,
 }
 
-impl Page {
+impl MarkdownTranscript {
     fn read(&mut self, envelope: &Envelope) {
         let task = envelope.entry.task;
         match &envelope.entry.event {
@@ -30,7 +30,7 @@ impl Page {
                 self.add(format_args!("# Session {id}\n\nBegan {at} in `{}` with `{}`.", terms.cwd, terms.model));
             }
             Event::SessionForked { from } => self.add(format_args!("*Forked from {from}.*")),
-            Event::MailAdmitted { from: Origin::User, body, .. } if let Some(text) = body.shown() => {
+            Event::MailAdmitted { from: Principal::User, body, .. } if let Some(text) = body.display_text() => {
                 self.add(format_args!("## User\n\n{text}"));
             }
             Event::TurnAnswered { turn, content, .. } => {
@@ -43,7 +43,7 @@ impl Page {
                 self.add(format_args!("*Started {} `{}`: {}*", spec.agent, spec.name, spec.description));
             }
             Event::ActivationEnded { outcome, .. } => {
-                self.heading(task, format_args!("ended: {}", outcome.word()));
+                self.heading(task, format_args!("ended: {}", outcome.as_str()));
             }
             Event::TaskInterrupted => self.add(format_args!("*Interrupted.*")),
             _other => {}
@@ -58,20 +58,20 @@ impl Page {
         }
     }
 
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &ContentBlock) {
         match block {
-            Block::Text { text } => self.add(format_args!("{text}")),
-            Block::Thinking { text } => self.add(format_args!("> {}", text.replace('\n', "\n> "))),
-            Block::Call(call) => {
+            ContentBlock::Text { text } => self.add(format_args!("{text}")),
+            ContentBlock::Thinking { text } => self.add(format_args!("> {}", text.replace('\n', "\n> "))),
+            ContentBlock::Call(call) => {
                 let input = clip_middle(&call.input, SHOWN);
                 self.add(format_args!("**{}** `{}`\n\n{}", call.tool, call.id, fenced(&input)));
             }
-            Block::Opaque { .. } => {}
+            ContentBlock::Opaque { .. } => {}
         }
     }
 
-    fn answer(&mut self, call: &str, answer: &Answer) {
-        let status = if answer.status.is_error() { format!(", {}", answer.status.word()) } else { String::new() };
+    fn answer(&mut self, call: &str, answer: &ToolResult) {
+        let status = if answer.status.is_error() { format!(", {}", answer.status.as_str()) } else { String::new() };
         let text = clip_middle(&answer.text, SHOWN);
         self.add(format_args!("`{call}` answered{status}:\n\n{}", fenced(&text)));
     }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::{ExitStatus, ProgramExit};
-use protocol::{Call, CallId, Clip, Front, RuleEffect, Run, SlashSpec, Source};
+use protocol::{CallId, Clip, DefinitionSource, FrontMatter, RuleEffect, RunId, SlashSpec, ToolCallRequest};
 use serde_json::json;
 use tokio::time::Instant;
-use tools::{Capture, ShellCommand, ToolError, Use};
+use tools::{Capture, FileAccess, ShellCommand, ToolError};
 
-use super::template::{Arguments, Piece, pieces, takes_arguments};
-use crate::agent::Desk;
-use crate::outfit::Outfit;
-use crate::sites::Site;
-use crate::{hooks, permit, prompt};
+use super::template::{SlashTextPiece, TemplateArguments, pieces, takes_arguments};
+use crate::agent::SessionContext;
+use crate::prepared_agent::PreparedAgent;
+use crate::task_workspaces::TaskWorkspace;
+use crate::{hooks, permission_check, prompt};
 
 /// Most bytes that are told of one file or of what one command printed.
 const TOLD: usize = 16 << 10;
@@ -29,33 +29,50 @@ const MOST: usize = 20;
 const TIME: Duration = Duration::from_secs(30);
 
 /// Where commands run and files are read: as the root's own calls would.
-pub(super) struct Expander<'a> {
-    desk: &'a Arc<Desk>,
-    outfit: Arc<Outfit>,
-    site: Arc<Site>,
-    run: Run,
+pub(super) struct TemplateExpander<'a> {
+    context: &'a Arc<SessionContext>,
+    agent: Arc<PreparedAgent>,
+    task_workspace: Arc<TaskWorkspace>,
+    run: RunId,
     /// When its commands are to have ended.
-    until: Instant,
+    deadline: Instant,
 }
 
-impl<'a> Expander<'a> {
-    pub(super) fn new(desk: &'a Arc<Desk>, outfit: Arc<Outfit>, site: Arc<Site>, run: Run) -> Expander<'a> {
-        Expander { desk, outfit, site, run, until: Instant::now() + TIME.min(desk.settings.tools.shell_max) }
+impl<'a> TemplateExpander<'a> {
+    pub(super) fn new(
+        context: &'a Arc<SessionContext>,
+        prepared: Arc<PreparedAgent>,
+        site: Arc<TaskWorkspace>,
+        run: RunId,
+    ) -> TemplateExpander<'a> {
+        TemplateExpander {
+            context,
+            agent: prepared,
+            task_workspace: site,
+            run,
+            deadline: Instant::now() + TIME.min(context.settings.tools.shell_max),
+        }
     }
 
     /// The prompt that a command's text makes with the words after the command; says what is missing.
     pub(super) async fn expand(&self, text: &str, typed: &str) -> Result<String, String> {
-        let arguments = Arguments::read(typed, text)?;
+        let arguments = TemplateArguments::read(typed, text)?;
         let mut prompt = String::with_capacity(text.len());
         let mut count = 0;
         for piece in pieces(text) {
-            count += usize::from(!matches!(piece, Piece::Text(_)));
+            count += usize::from(!matches!(piece, SlashTextPiece::Text(_)));
             match piece {
-                Piece::Text(text) => prompt += &arguments.fill(text, |word| Ok::<_, String>(word.to_owned()))?,
-                Piece::Shell(command) if count > MOST => prompt += &not_run(command, "there are too many in one text"),
-                Piece::Shell(command) => prompt += &self.shell(command, &arguments).await,
-                Piece::File(path) if count > MOST => prompt += &not_included(path, "there are too many in one text"),
-                Piece::File(path) => prompt += &self.file(path, &arguments).await,
+                SlashTextPiece::Text(text) => {
+                    prompt += &arguments.fill(text, |word| Ok::<_, String>(word.to_owned()))?
+                }
+                SlashTextPiece::Shell(command) if count > MOST => {
+                    prompt += &not_run(command, "there are too many in one text")
+                }
+                SlashTextPiece::Shell(command) => prompt += &self.expand_shell(command, &arguments).await,
+                SlashTextPiece::File(path) if count > MOST => {
+                    prompt += &not_included(path, "there are too many in one text")
+                }
+                SlashTextPiece::File(path) => prompt += &self.expand_file(path, &arguments).await,
             }
         }
         if !takes_arguments(text) && !typed.is_empty() {
@@ -65,24 +82,25 @@ impl<'a> Expander<'a> {
     }
 
     /// What a command prints, or why it was not run.
-    async fn shell(&self, written: &str, arguments: &Arguments<'_>) -> String {
-        if !self.desk.settings.features.inline_shell {
+    async fn expand_shell(&self, written: &str, arguments: &TemplateArguments<'_>) -> String {
+        if !self.context.settings.features.inline_shell {
             return not_run(written, "whoever manages this machine forbids commands in texts");
         }
-        let command = match arguments.fill(written, harmless) {
+        let command = match arguments.fill(written, shell_safe_word) {
             Ok(command) => command,
             Err(why) => return not_run(written, &why),
         };
-        match self.permitted(&command).await {
-            Ok(command) => self.printed(&command).await,
+        match self.permitted_command(&command).await {
+            Ok(command) => self.command_output(&command).await,
             Err(why) => not_run(&command, &why),
         }
     }
 
     /// The command as hooks let it run, if it may run without asking anybody.
-    async fn permitted(&self, command: &str) -> Result<String, String> {
-        let command = hooks::commanded(self.desk, self.run, command).await?;
-        let verdict = permit::judge_command(self.desk, &self.outfit, &self.site, "shell", &command).await;
+    async fn permitted_command(&self, command: &str) -> Result<String, String> {
+        let command = hooks::check_command(self.context, self.run, command).await?;
+        let verdict =
+            permission_check::judge_command(self.context, &self.agent, &self.task_workspace, "shell", &command).await;
         let verdict = verdict.map_err(|error| error.to_string())?;
         match verdict.effect {
             RuleEffect::Allow => Ok(command),
@@ -94,9 +112,9 @@ impl<'a> Expander<'a> {
         }
     }
 
-    async fn printed(&self, command: &str) -> String {
+    async fn command_output(&self, command: &str) -> String {
         let mut capture = Capture::new(HELD);
-        let ended = match tokio::time::timeout_at(self.until, self.perform(command, &mut capture)).await {
+        let ended = match tokio::time::timeout_at(self.deadline, self.perform(command, &mut capture)).await {
             Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => String::new(),
             Ok(Ok(ProgramExit { status, .. })) => format!("[`{}`: {status}]\n", Clip::new(command, 200)),
             Ok(Err(error)) => return not_run(command, &error.to_string()),
@@ -107,57 +125,59 @@ impl<'a> Expander<'a> {
 
     /// Runs the command to its end. Dropping it kills the command and everything it started.
     async fn perform(&self, command: &str, capture: &mut Capture) -> Result<ProgramExit, ToolError> {
-        let desk = self.desk;
-        let memory = desk.settings.tools.command_memory;
-        let command = ShellCommand { command, cwd: self.site.cwd(), env: &self.site.env, memory };
-        let mut process = tools::launch(&desk.guardian, command).await?;
-        let mut stream = desk.redactor.stream();
+        let context = self.context;
+        let memory = context.settings.tools.command_memory;
+        let command = ShellCommand { command, cwd: self.task_workspace.cwd(), env: &self.task_workspace.env, memory };
+        let mut process = tools::launch(&context.guardian, command).await?;
+        let mut stream = context.redactor.stream();
         let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;
         capture.push(&stream.finish());
         exit.map_err(ToolError::broken)
     }
 
     /// What a file holds, or why it is not included.
-    async fn file(&self, written: &str, arguments: &Arguments<'_>) -> String {
+    async fn expand_file(&self, written: &str, arguments: &TemplateArguments<'_>) -> String {
         let path = match arguments.fill(written, |word| Ok::<_, String>(word.to_owned())) {
             Ok(path) if !path.is_empty() => path,
             Ok(_) | Err(_) => return not_included(written, "no file is named"),
         };
-        match self.content(&path).await {
+        match self.file_content(&path).await {
             Ok(content) => format!("\n{path}:\n{}\n", prompt::quote(Clip::new(&content, TOLD).as_str())),
             Err(why) => not_included(&path, &why),
         }
     }
 
     /// A file's text, if `view` would show it without asking anybody.
-    async fn content(&self, path: &str) -> Result<String, String> {
-        let view = self.outfit.tool("view").ok_or("this agent does not read files")?;
+    async fn file_content(&self, path: &str) -> Result<String, String> {
+        let view = self.agent.tool("view").ok_or("this agent does not read files")?;
         let input = json!({ "path": path }).to_string();
-        let call = Call { id: CallId("slash".into()), tool: "view".into(), input };
-        let judged = permit::judge(self.desk, &self.outfit, view, &call).await.map_err(|error| error.to_string())?;
+        let call = ToolCallRequest { id: CallId("slash".into()), tool: "view".into(), input };
+        let judged = permission_check::judge_call(self.context, &self.agent, view, &call)
+            .await
+            .map_err(|error| error.to_string())?;
         if judged.verdict.effect != RuleEffect::Allow {
             return Err(judged.verdict.reason());
         }
-        let (desk, site, path) = (Arc::clone(self.desk), Arc::clone(&self.site), path.to_owned());
+        let (context, site, path) = (Arc::clone(self.context), Arc::clone(&self.task_workspace), path.to_owned());
         let read = move || {
             let place = site.workspace.resolve(&path).map_err(|error| error.to_string())?;
-            judged.reach.check(place.path(), Use::Read).map_err(|error| error.to_string())?;
+            judged.reach.check(place.path(), FileAccess::Read).map_err(|error| error.to_string())?;
             if !place.exists() {
                 return Err("there is no such file".to_owned());
             }
-            let file = place.read(desk.settings.tools.file).map_err(|error| error.to_string())?;
+            let file = place.read(context.settings.tools.file).map_err(|error| error.to_string())?;
             String::from_utf8(file.bytes).map_err(|_binary| "it is no UTF-8 text".to_owned())
         };
         let text = tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?;
         text.map(|mut text| {
-            self.desk.redactor.text(&mut text);
+            self.context.redactor.redact_text(&mut text);
             text
         })
     }
 }
 
 /// A word that no shell reads as anything but a word.
-fn harmless(word: &str) -> Result<String, String> {
+fn shell_safe_word(word: &str) -> Result<String, String> {
     let plain = |c: char| c.is_alphanumeric() || "-_./:@%+,=~^".contains(c);
     // A tilde is the user's folder only where a word begins.
     if word.split(' ').all(|part| part.chars().all(plain) && !part.starts_with('~')) {
@@ -182,24 +202,24 @@ pub fn read(slash: &SlashSpec) -> Result<String, String> {
 
 /// Reads the text of a command's file, below its head; says why it cannot be read. Below a project or a plugin no link
 /// is followed: an agent could have put it there to read what it may not.
-pub(super) fn read_body(file: &str, source: &Source) -> Result<String, String> {
+pub(super) fn read_body(file: &str, source: &DefinitionSource) -> Result<String, String> {
     let text = crate::skill::read_file(Path::new(file), source)?;
-    Ok(Front::of(&text).body().unwrap_or(&text).trim().to_owned())
+    Ok(FrontMatter::parse(&text).body().unwrap_or(&text).trim().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::harmless;
+    use super::shell_safe_word;
 
     #[test]
     fn s1_a_shell_gets_no_sign_from_the_words_after_a_command() {
         for word in
             ["HEAD~1; rm -rf /", "$(id)", "`id`", "a|b", "a>b", "'", "\"", "a\nb", "*", "a&b", "~/x", "a ~", "\\"]
         {
-            assert!(harmless(word).is_err(), "{word}");
+            assert!(shell_safe_word(word).is_err(), "{word}");
         }
         for word in ["", "main..dev", "src/lib.rs", "v1.2", "a b", "--stat", "origin/main", "HEAD~3", "42"] {
-            assert_eq!(harmless(word).as_deref(), Ok(word));
+            assert_eq!(shell_safe_word(word).as_deref(), Ok(word));
         }
     }
 }

@@ -3,19 +3,19 @@
 
 use protocol::FLEET_DEPLOYED;
 
-use super::Prompt;
+use super::SlashPrompt;
 
 /// How the root works as a fleet.
 const FLEET: &str = include_str!("../prompts/fleet.md");
 
 /// What starts a fleet, for this request or for the todos that there are.
-pub(crate) fn prompt(request: Option<&str>) -> Prompt {
+pub(crate) fn prompt(request: Option<&str>) -> SlashPrompt {
     let request = request.map(str::trim).filter(|request| !request.is_empty());
     let (text, display) = match request {
         Some(request) => (format!("{FLEET}\nUser request: {request}"), format!("{FLEET_DEPLOYED}: {request}")),
         None => (FLEET.to_owned(), FLEET_DEPLOYED.to_owned()),
     };
-    Prompt { text, display, mode: None }
+    SlashPrompt { text, display, mode: None }
 }
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn f2_people_are_shown_the_request_and_not_the_protocol() {
-        let Prompt { text, display, .. } = prompt(Some("  port it \n"));
+        let SlashPrompt { text, display, .. } = prompt(Some("  port it \n"));
         assert_eq!(display, "Fleet deployed: port it");
         assert!(text.starts_with(FLEET) && text.ends_with("\nUser request: port it"));
         assert_eq!((prompt(None), prompt(Some(" "))), (prompt(Some("")), prompt(None)));

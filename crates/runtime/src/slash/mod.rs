@@ -3,22 +3,22 @@
 //! A command tells something, does something, or is a prompt for the model. What resolves to nothing is told without
 //! asking a model. Words after a command are data: they are put into its text, and nothing in them is read again.
 
-mod ask;
 mod built_in;
 mod dispatch;
 mod expand;
+mod export;
 mod fleet;
 mod outcome;
 mod parse;
+mod prompts;
 mod registry;
-mod share;
-mod tell;
+mod reports;
 mod template;
 
-pub use built_in::Screen;
+pub use built_in::TerminalCommand;
 pub use expand::read;
-pub use outcome::{Outcome, Prompt};
-pub use registry::{Found, Looked, Registry, Slash};
+pub use outcome::{SlashOutcome, SlashPrompt};
+pub use registry::{SlashCommand, SlashLookup, SlashMatch, SlashRegistry};
 
-pub(crate) use dispatch::Dispatcher;
+pub(crate) use dispatch::SlashDispatcher;
 pub(crate) use fleet::prompt as fleet_prompt;

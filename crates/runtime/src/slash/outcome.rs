@@ -1,20 +1,20 @@
 //! What a slash command led to.
 
-use protocol::Delivery;
+use protocol::MailDelivery;
 use protocol::SessionMode;
-use protocol::api::{InvokeResult, SendParams};
+use protocol::api::{InvokeSlashResult, SendParams};
 
-use super::Screen;
+use super::TerminalCommand;
 
 /// What a slash command led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SlashOutcome {
     /// The text is none, and for the model as it is.
     NotACommand,
     /// It is for the model.
-    Prompt(Prompt),
+    Prompt(SlashPrompt),
     /// It tells something.
-    Told(String),
+    Text(String),
     /// It did something.
     Done {
         /// What.
@@ -23,7 +23,7 @@ pub enum Outcome {
         mode: Option<SessionMode>,
     },
     /// It is for the terminal, with what follows its name.
-    Screen(Screen, String),
+    Terminal(TerminalCommand, String),
     /// It cannot be run; nothing happened.
     Refused(String),
     /// There is no such command; nothing happened.
@@ -37,7 +37,7 @@ pub enum Outcome {
 
 /// What a command tells the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
+pub struct SlashPrompt {
     /// What the model is told.
     pub text: String,
     /// What people are shown in its place.
@@ -46,38 +46,38 @@ pub struct Prompt {
     pub mode: Option<SessionMode>,
 }
 
-impl Prompt {
+impl SlashPrompt {
     /// The message that tells it to the root.
     pub fn message(self) -> SendParams {
-        let Prompt { text, display, mode: _ } = self;
+        let SlashPrompt { text, display, mode: _ } = self;
         let display = Some(display).filter(|display| *display != text);
-        SendParams { task: None, text, images: Vec::new(), delivery: Delivery::FollowUp, display }
+        SendParams { task: None, text, images: Vec::new(), delivery: MailDelivery::FollowUp, display }
     }
 }
 
-impl Outcome {
-    pub(super) fn done(message: impl Into<String>) -> Outcome {
-        Outcome::Done { message: message.into(), mode: None }
+impl SlashOutcome {
+    pub(super) fn done(message: impl Into<String>) -> SlashOutcome {
+        SlashOutcome::Done { message: message.into(), mode: None }
     }
 
     /// What a client is answered; in words why nothing happened.
-    pub(crate) fn answer(self) -> Result<InvokeResult, String> {
+    pub(crate) fn answer(self) -> Result<InvokeSlashResult, String> {
         match self {
-            Outcome::Prompt(Prompt { text, display, mode }) => {
-                Ok(InvokeResult::AgentPrompt { prompt: text, display_prompt: display, mode })
+            SlashOutcome::Prompt(SlashPrompt { text, display, mode }) => {
+                Ok(InvokeSlashResult::AgentPrompt { prompt: text, display_prompt: display, mode })
             }
-            Outcome::Told(text) => Ok(InvokeResult::Text { text }),
-            Outcome::Done { message, mode } => Ok(InvokeResult::Completed { message, mode }),
-            Outcome::NotACommand => Err("it names no command; `commands.list` lists them".into()),
-            Outcome::Screen(..) => Err("it is only of use at a terminal".into()),
-            Outcome::Refused(why) => Err(why),
-            Outcome::Unknown { name, nearest } => Err(unknown(&name, &nearest)),
+            SlashOutcome::Text(text) => Ok(InvokeSlashResult::Text { text }),
+            SlashOutcome::Done { message, mode } => Ok(InvokeSlashResult::Completed { message, mode }),
+            SlashOutcome::NotACommand => Err("it names no command; `commands.list` lists them".into()),
+            SlashOutcome::Terminal(..) => Err("it is only of use at a terminal".into()),
+            SlashOutcome::Refused(why) => Err(why),
+            SlashOutcome::Unknown { name, nearest } => Err(unknown_command(&name, &nearest)),
         }
     }
 }
 
 /// What is said to a command that does not exist.
-pub(super) fn unknown(name: &str, nearest: &[String]) -> String {
+pub(super) fn unknown_command(name: &str, nearest: &[String]) -> String {
     let name: String = name.chars().take(64).collect();
     match nearest {
         [] => format!("there is no /{name}; /help lists what there is"),

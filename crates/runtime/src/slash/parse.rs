@@ -2,7 +2,7 @@
 
 /// A command as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Typed<'a> {
+pub(super) struct ParsedSlash<'a> {
     /// Its name, in the one form that names are compared in.
     pub(super) name: String,
     /// What follows the name.
@@ -10,16 +10,16 @@ pub(super) struct Typed<'a> {
 }
 
 /// Reads a text that begins with a slash and a word; none if it is for the model, as a path at its beginning is.
-pub(super) fn parse(text: &str) -> Option<Typed<'_>> {
+pub(super) fn parse(text: &str) -> Option<ParsedSlash<'_>> {
     let text = text.strip_prefix('/')?;
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let is_word = name.starts_with(|c: char| c.is_alphanumeric() || c == '?')
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '?'));
-    is_word.then(|| Typed { name: normal(name), rest: rest.trim() })
+    is_word.then(|| ParsedSlash { name: normalize_name(name), rest: rest.trim() })
 }
 
 /// A name in the one form that names are compared in.
-pub(super) fn normal(name: &str) -> String {
+pub(super) fn normalize_name(name: &str) -> String {
     name.trim_start_matches('/').replace('_', "-").to_lowercase()
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A part of a command's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum SlashTextPiece<'a> {
     /// Words.
     Text(&'a str),
     /// `` !`…` ``: what a shell command prints.
@@ -16,7 +16,7 @@ pub(super) enum Piece<'a> {
 }
 
 /// Takes a command's text apart.
-pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub(super) fn pieces(text: &str) -> Vec<SlashTextPiece<'_>> {
     let (mut pieces, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(offset) = text[at..].find(['!', '@']) {
         let start = at + offset;
@@ -24,23 +24,23 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
             at = start + 1;
             continue;
         };
-        pieces.extend((from < start).then(|| Piece::Text(&text[from..start])));
+        pieces.extend((from < start).then(|| SlashTextPiece::Text(&text[from..start])));
         pieces.push(piece);
         (from, at) = (end, end);
     }
-    pieces.extend((from < text.len()).then(|| Piece::Text(&text[from..])));
+    pieces.extend((from < text.len()).then(|| SlashTextPiece::Text(&text[from..])));
     pieces
 }
 
 /// What begins at a `!` or an `@`, and where it ends; none if that is only a sign.
-fn special(text: &str, start: usize) -> Option<(Piece<'_>, usize)> {
+fn special(text: &str, start: usize) -> Option<(SlashTextPiece<'_>, usize)> {
     let (before, rest) = (text[..start].chars().next_back(), &text[start + 1..]);
     if text[start..].starts_with('!') {
         // An exclamation before some code is one.
         let (command, _) = rest.strip_prefix('`')?.split_once('`')?;
         let is_word = before.is_some_and(|c| c.is_alphanumeric() || c == '`');
         return (!is_word && !command.contains('\n') && !command.trim().is_empty())
-            .then(|| (Piece::Shell(command.trim()), start + 2 + command.len() + 1));
+            .then(|| (SlashTextPiece::Shell(command.trim()), start + 2 + command.len() + 1));
     }
     if before.is_some_and(|c| !c.is_whitespace() && c != '(') {
         return None;
@@ -49,29 +49,29 @@ fn special(text: &str, start: usize) -> Option<(Piece<'_>, usize)> {
     let path = rest[..end].trim_end_matches('.');
     // Somebody who is named so, or a word of a programming language, is no file.
     let is_path = path.starts_with('$') || path.contains(['/', '.']);
-    (is_path && !path.is_empty()).then(|| (Piece::File(path), start + 1 + path.len()))
+    (is_path && !path.is_empty()).then(|| (SlashTextPiece::File(path), start + 1 + path.len()))
 }
 
 /// The words after a command, as its text asks for them.
 #[derive(Debug, Default)]
-pub(super) struct Arguments<'a> {
+pub(super) struct TemplateArguments<'a> {
     all: &'a str,
     words: Vec<String>,
     inputs: BTreeMap<String, String>,
 }
 
 /// What a text stands for at one place.
-enum Slot<'a> {
+enum TemplatePlaceholder<'a> {
     All,
     /// From 1.
     Nth(usize),
     Input(&'a str),
 }
 
-impl<'a> Arguments<'a> {
+impl<'a> TemplateArguments<'a> {
     /// Reads the words for a text; says what is missing.
-    pub(super) fn read(all: &'a str, text: &str) -> Result<Arguments<'a>, String> {
-        let mut arguments = Arguments { all, words: words(all), inputs: BTreeMap::new() };
+    pub(super) fn read(all: &'a str, text: &str) -> Result<TemplateArguments<'a>, String> {
+        let mut arguments = TemplateArguments { all, words: words(all), inputs: BTreeMap::new() };
         let wanted = inputs(text);
         let mut rest = arguments.words.clone();
         for (name, _) in &wanted {
@@ -103,15 +103,15 @@ impl<'a> Arguments<'a> {
         while let Some(at) = rest.find('$') {
             let (before, from) = rest.split_at(at);
             filled.push_str(before);
-            let Some((slot, length)) = slot(from) else {
+            let Some((slot, length)) = placeholder(from) else {
                 filled.push('$');
                 rest = &from[1..];
                 continue;
             };
             let word = match slot {
-                Slot::All => self.all,
-                Slot::Nth(number) => self.words.get(number - 1).map_or("", String::as_str),
-                Slot::Input(name) => self.inputs.get(name).map_or("", String::as_str),
+                TemplatePlaceholder::All => self.all,
+                TemplatePlaceholder::Nth(number) => self.words.get(number - 1).map_or("", String::as_str),
+                TemplatePlaceholder::Input(name) => self.inputs.get(name).map_or("", String::as_str),
             };
             filled.push_str(&put(word)?);
             rest = &from[length..];
@@ -123,16 +123,16 @@ impl<'a> Arguments<'a> {
 
 /// Whether a text has a place for the words after the command.
 pub(super) fn takes_arguments(text: &str) -> bool {
-    text.match_indices('$').any(|(at, _)| slot(&text[at..]).is_some())
+    text.match_indices('$').any(|(at, _)| placeholder(&text[at..]).is_some())
 }
 
 /// What a `$` at the beginning of a text stands for, and its length. Sums of money stand for nothing.
-fn slot(text: &str) -> Option<(Slot<'_>, usize)> {
+fn placeholder(text: &str) -> Option<(TemplatePlaceholder<'_>, usize)> {
     if let Some(rest) = text.strip_prefix("${input:") {
         let (inner, _) = rest.split_once('}')?;
         let name = inner.split(':').next().unwrap_or(inner);
         let length = text.len() - rest.len() + inner.len() + 1;
-        return is_name(name).then_some((Slot::Input(name), length));
+        return is_name(name).then_some((TemplatePlaceholder::Input(name), length));
     }
     let ends = |length: usize| {
         let mut after = text[length..].chars();
@@ -144,10 +144,10 @@ fn slot(text: &str) -> Option<(Slot<'_>, usize)> {
     };
     const ALL: &str = "$ARGUMENTS";
     if text.starts_with(ALL) && ends(ALL.len()) {
-        return Some((Slot::All, ALL.len()));
+        return Some((TemplatePlaceholder::All, ALL.len()));
     }
     let number = text[1..].chars().next()?.to_digit(10).filter(|digit| *digit > 0)?;
-    ends(2).then_some((Slot::Nth(number as usize), 2))
+    ends(2).then_some((TemplatePlaceholder::Nth(number as usize), 2))
 }
 
 fn is_name(name: &str) -> bool {
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     fn filled(text: &str, typed: &str) -> String {
-        let arguments = Arguments::read(typed, text).unwrap();
+        let arguments = TemplateArguments::read(typed, text).unwrap();
         arguments.fill(text, |word| Ok::<_, ()>(word.to_owned())).unwrap()
     }
 
@@ -198,18 +198,18 @@ mod tests {
     fn s1_a_text_is_taken_apart() {
         let text = "Look at !`git diff $1` and @src/lib.rs, wow!`x` me@mail.org @team (@a.md). @$1";
         let expected = [
-            Piece::Text("Look at "),
-            Piece::Shell("git diff $1"),
-            Piece::Text(" and "),
-            Piece::File("src/lib.rs"),
-            Piece::Text(", wow!`x` me@mail.org @team ("),
-            Piece::File("a.md"),
-            Piece::Text("). "),
-            Piece::File("$1"),
+            SlashTextPiece::Text("Look at "),
+            SlashTextPiece::Shell("git diff $1"),
+            SlashTextPiece::Text(" and "),
+            SlashTextPiece::File("src/lib.rs"),
+            SlashTextPiece::Text(", wow!`x` me@mail.org @team ("),
+            SlashTextPiece::File("a.md"),
+            SlashTextPiece::Text("). "),
+            SlashTextPiece::File("$1"),
         ];
         assert_eq!(pieces(text), expected);
         for text in ["", "!", "@", "!`open", "!`two\nlines`", "!` `", "@.", "é!é@é"] {
-            assert!(pieces(text).iter().all(|piece| matches!(piece, Piece::Text(_))), "{text}");
+            assert!(pieces(text).iter().all(|piece| matches!(piece, SlashTextPiece::Text(_))), "{text}");
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(filled("[$3]", "one"), "[]");
         assert_eq!(filled("${input:what} by ${input:who:a name}", "who=me the roof"), "the roof by me");
         assert_eq!(filled("${input:a}/${input:b}", "x y z"), "x/y z");
-        let missing = Arguments::read("", "${input:who:a name}").unwrap_err();
+        let missing = TemplateArguments::read("", "${input:who:a name}").unwrap_err();
         assert_eq!(missing, "`who` (a name) is missing; write who=… after the command");
     }
 
@@ -238,7 +238,7 @@ mod tests {
             let text: String = (0..6).map(pick).collect();
             let whole: usize = pieces(&text).len();
             assert!(whole <= text.len());
-            if let Ok(arguments) = Arguments::read(&text, &text) {
+            if let Ok(arguments) = TemplateArguments::read(&text, &text) {
                 arguments.fill(&text, |word| Ok::<_, ()>(word.to_owned())).unwrap();
             }
         }

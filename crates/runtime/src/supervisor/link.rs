@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use protocol::{CallId, Cancel, Envelope, Run};
+use protocol::{CallId, CancelMode, Envelope, RunId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tools::Pulse;
+use tools::Heartbeat;
 
 use super::Supervisor;
-use crate::watch::{Streamed, Words, is_sign_of_life};
+use crate::watchdog::{LatestText, StreamedTokens, is_sign_of_life};
 
 /// What a run is told.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum RunMessage {
     /// An event of its task is durable.
     Event(Arc<Envelope>),
     /// It has a slot again.
@@ -25,32 +25,32 @@ pub(crate) enum Told {
 
 /// The run's end of the binding.
 #[derive(Debug)]
-pub(crate) struct Link {
-    pub(crate) run: Run,
+pub(crate) struct RunLink {
+    pub(crate) run: RunId,
     pub(crate) supervisor: Supervisor,
-    told: mpsc::UnboundedReceiver<Told>,
+    messages: mpsc::UnboundedReceiver<RunMessage>,
     /// Whether it was told that it has a slot again, since it last waited for one.
     has_slot: bool,
     /// Cancelled when the run must end at once.
     pub(crate) stop: CancellationToken,
     /// Its signs of life.
-    pub(crate) pulse: Pulse,
+    pub(crate) pulse: Heartbeat,
     /// What it said last.
-    pub(crate) words: Words,
+    pub(crate) latest_text: LatestText,
     /// How much of the answer under way has arrived.
-    pub(crate) streamed: Streamed,
+    pub(crate) streamed: StreamedTokens,
 }
 
-impl Link {
+impl RunLink {
     /// The next thing that it is told; nothing when there is nobody any more to tell it.
-    pub(crate) async fn told(&mut self) -> Option<Told> {
-        let told = self.told.recv().await?;
+    pub(crate) async fn next_message(&mut self) -> Option<RunMessage> {
+        let told = self.messages.recv().await?;
         Some(self.note(told))
     }
 
     /// What it was told and has not heard yet.
-    pub(crate) fn told_already(&mut self) -> Option<Told> {
-        let told = self.told.try_recv().ok()?;
+    pub(crate) fn try_next_message(&mut self) -> Option<RunMessage> {
+        let told = self.messages.try_recv().ok()?;
         Some(self.note(told))
     }
 
@@ -60,57 +60,57 @@ impl Link {
         std::mem::take(&mut self.has_slot)
     }
 
-    fn note(&mut self, told: Told) -> Told {
-        self.has_slot |= matches!(told, Told::Go);
+    fn note(&mut self, told: RunMessage) -> RunMessage {
+        self.has_slot |= matches!(told, RunMessage::Go);
         told
     }
 }
 
 /// The supervisor's end.
 #[derive(Debug)]
-pub(super) struct Leash {
-    pub(super) run: Run,
-    tell: mpsc::UnboundedSender<Told>,
+pub(super) struct RunHandle {
+    pub(super) run: RunId,
+    messages: mpsc::UnboundedSender<RunMessage>,
     stop: CancellationToken,
-    pulse: Pulse,
-    words: Words,
-    streamed: Streamed,
+    pulse: Heartbeat,
+    latest_text: LatestText,
+    streamed: StreamedTokens,
 }
 
-impl Leash {
-    pub(super) fn new(run: Run, supervisor: Supervisor) -> (Leash, Link) {
+impl RunHandle {
+    pub(super) fn new(run: RunId, supervisor: Supervisor) -> (RunHandle, RunLink) {
         let (tell, told) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
-        let (pulse, words, streamed) = (Pulse::default(), Words::default(), Streamed::default());
-        let link = Link {
+        let (pulse, words, streamed) = (Heartbeat::default(), LatestText::default(), StreamedTokens::default());
+        let link = RunLink {
             run,
             supervisor,
-            told,
+            messages: told,
             has_slot: false,
             stop: stop.clone(),
             pulse: pulse.clone(),
-            words: words.clone(),
+            latest_text: words.clone(),
             streamed: streamed.clone(),
         };
-        (Leash { run, tell, stop, pulse, words, streamed }, link)
+        (RunHandle { run, messages: tell, stop, pulse, latest_text: words, streamed }, link)
     }
 
     /// Tells the run; one that has just ended needs no word.
-    pub(super) fn tell(&self, told: Told) {
-        let _ended = self.tell.send(told);
+    pub(super) fn send(&self, told: RunMessage) {
+        let _ended = self.messages.send(told);
     }
 
     /// Tells the run of an event of its task.
-    pub(super) fn tell_event(&self, envelope: Arc<Envelope>) {
+    pub(super) fn send_event(&self, envelope: Arc<Envelope>) {
         if is_sign_of_life(&envelope.entry.event) {
             self.pulse.beat();
         }
-        self.tell(Told::Event(envelope));
+        self.send(RunMessage::Event(envelope));
     }
 
     /// What the run said last.
-    pub(super) fn words(&self) -> String {
-        self.words.text()
+    pub(super) fn latest_text(&self) -> String {
+        self.latest_text.text()
     }
 
     /// How much of the answer under way has arrived.
@@ -118,10 +118,10 @@ impl Leash {
         self.streamed.tokens()
     }
 
-    pub(super) fn stop(&self, how: Cancel) {
+    pub(super) fn stop(&self, how: CancelMode) {
         match how {
-            Cancel::WrapUp => self.tell(Told::WrapUp),
-            Cancel::Abort => self.stop.cancel(),
+            CancelMode::WrapUp => self.send(RunMessage::WrapUp),
+            CancelMode::Abort => self.stop.cancel(),
         }
     }
 }

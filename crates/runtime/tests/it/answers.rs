@@ -1,9 +1,9 @@
 //! One agent that answers: what it is asked, and when it is done.
 
 use insta::assert_snapshot;
-use model::Message;
-use protocol::{Delivery, Limit, Outcome};
-use runtime::Start;
+use model::ModelMessage;
+use protocol::{LimitKind, MailDelivery, TaskOutcome};
+use runtime::SessionStart;
 use testkit::session::scenario;
 
 use crate::support::{rules, turns};
@@ -19,7 +19,7 @@ const TWO_TURNS: &str = "
 async fn a_plain_answer_is_one_turn() {
     let script = turns("    - - say: \"Hello to you.\"\n");
     let run = scenario().script(&script).prompt("hello").run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     assert_snapshot!(run.transcript());
 }
 
@@ -38,9 +38,9 @@ async fn a_session_goes_on_where_its_last_prompt_ended() {
     answer: [say: two]
 ",
     );
-    let mut driver = scenario().script(&script).ready().open(Start::New).await;
+    let mut driver = scenario().script(&script).ready().open(SessionStart::New).await;
     for prompt in ["first", "second"] {
-        driver.send(prompt, Delivery::FollowUp).await;
+        driver.send(prompt, MailDelivery::FollowUp).await;
         driver.rest().await;
     }
     assert_snapshot!(driver.leave().await.transcript());
@@ -55,18 +55,18 @@ async fn an_activation_ends_at_its_limit_of_turns_and_the_next_counts_anew() {
       - call: { tool: view, input: { path: a.txt } }
 ",
     );
-    let mut driver = scenario().script(&script).file("a.txt", "x").max_turns(3).ready().open(Start::New).await;
-    driver.send("loop", Delivery::FollowUp).await;
+    let mut driver = scenario().script(&script).file("a.txt", "x").max_turns(3).ready().open(SessionStart::New).await;
+    driver.send("loop", MailDelivery::FollowUp).await;
     driver.rest().await;
     let outcome = driver.tasks()[0].last_outcome.clone();
-    assert_eq!(outcome, Some(Outcome::TimedOut { limit: Limit::Turns }));
+    assert_eq!(outcome, Some(TaskOutcome::TimedOut { limit: LimitKind::Turns }));
     // The fourth is one last turn, without tools.
     let asked = driver.model().requests();
     assert_eq!(asked.len(), 4);
-    assert_eq!(asked[3].calls, model::Calls::Forbidden);
-    driver.send("again", Delivery::FollowUp).await;
+    assert_eq!(asked[3].call_policy, model::ToolCallPolicy::Forbidden);
+    driver.send("again", MailDelivery::FollowUp).await;
     driver.rest().await;
-    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
@@ -78,14 +78,14 @@ async fn the_users_instruction_files_are_in_the_first_request() {
         .file("CLAUDE.md", "Carry a stick.")
         .file(".github/copilot-instructions.md", "Be kind.")
         .ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("hi", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("hi", MailDelivery::FollowUp).await;
     driver.rest().await;
     let requests = driver.model().requests();
     let system = stage.plain(&requests[0].system);
     let told = system.split_once("Working directory").unwrap().1;
     assert_snapshot!(told);
-    assert_eq!(requests[0].messages[..], [Message::user("hi")]);
+    assert_eq!(requests[0].messages[..], [ModelMessage::user("hi")]);
     driver.leave().await;
 }
 
@@ -102,14 +102,14 @@ async fn a_request_begins_with_the_one_before_to_the_byte_also_across_owners() {
 ",
     );
     let stage = scenario().script(&script).file("a.txt", "hello\n").file("AGENTS.md", "Be brief.").ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("look", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("look", MailDelivery::FollowUp).await;
     driver.rest().await;
     let id = driver.leave().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
-    driver.send("more", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
+    driver.send("more", MailDelivery::FollowUp).await;
     driver.rest().await;
-    let bytes = |request: &model::Request| {
+    let bytes = |request: &model::ModelRequest| {
         let prefix = format!("{}{:?}", request.system, request.tools);
         prefix + &request.messages.iter().map(|message| format!("{message:?}")).collect::<String>()
     };
@@ -132,11 +132,11 @@ async fn the_turns_of_subagents_count_against_those_of_the_run() {
 ",
     );
     let stage = scenario().script(&script).file("a.txt", "x").max_turns(5).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     // Five, and one last turn of each.
     assert_eq!(driver.model().requests().len(), 7);
-    let limit = Some(Outcome::TimedOut { limit: Limit::Turns });
+    let limit = Some(TaskOutcome::TimedOut { limit: LimitKind::Turns });
     assert!(driver.tasks().iter().all(|task| task.last_outcome == limit));
 }

@@ -6,9 +6,11 @@ use protocol::api::{
     MailState, Method, OutputResult, SendParams, SendResult, SessionView, SubscribeParams, TaskParams, TaskRecord,
     TasksPage, TasksParams, TodoView, TodosPage,
 };
-use protocol::{Delivery, Envelope, Event, HookEvent, Kind, Origin, Outcome, TaskId, TaskState, TodoStatus};
-use rpc::{CallError, Client, Notifications};
-use runtime::Start;
+use protocol::{
+    Envelope, Event, HookEvent, MailDelivery, Principal, TaskId, TaskOutcome, TaskState, TaskType, TodoStatus,
+};
+use rpc::{CallError, Notifications, RpcClient};
+use runtime::SessionStart;
 use serde_json::{Value, json};
 use testkit::session::{SessionDriver, scenario};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -17,11 +19,11 @@ use tokio::time::timeout;
 use crate::hooks::on;
 use crate::support::{UNTIL_GO, relay, rules, script, silence, until_file};
 
-async fn connect(driver: &SessionDriver) -> (Client, Notifications) {
-    Client::connect(&driver.session().home().socket(driver.id())).await.unwrap()
+async fn connect(driver: &SessionDriver) -> (RpcClient, Notifications) {
+    RpcClient::connect(&driver.session().home().socket(driver.id())).await.unwrap()
 }
 
-fn message(text: &str, delivery: Delivery) -> SendParams {
+fn message(text: &str, delivery: MailDelivery) -> SendParams {
     SendParams { task: None, text: text.into(), images: Vec::new(), delivery, display: None }
 }
 
@@ -37,14 +39,14 @@ async fn event(notifications: &mut Notifications) -> Envelope {
 #[tokio::test]
 async fn a_client_sees_the_session_sends_to_it_and_follows_its_events() {
     let stage = scenario().script(&rules("  - answer: [say: \"heard: ${prompt}\"]\n")).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let (client, mut notifications) = connect(&driver).await;
     let view: SessionView = client.call(Method::SessionGet, json!({})).await.unwrap();
     assert_eq!((view.id, view.state, view.turns), (driver.id(), TaskState::Idle, 0));
     assert_eq!(view.owner_pid, Some(std::process::id()));
 
     let _: Value = client.call(Method::EventsSubscribe, SubscribeParams::after(1)).await.unwrap();
-    let receipt: SendResult = client.call(Method::SessionSend, message("hello", Delivery::Steer)).await.unwrap();
+    let receipt: SendResult = client.call(Method::SessionSend, message("hello", MailDelivery::Steer)).await.unwrap();
     let mut seen = vec![event(&mut notifications).await];
     while !matches!(seen.last().unwrap().entry.event, Event::ActivationEnded { .. }) {
         seen.push(event(&mut notifications).await);
@@ -56,21 +58,21 @@ async fn a_client_sees_the_session_sends_to_it_and_follows_its_events() {
     assert_eq!(numbers, (2..numbers.len() as u64 + 2).collect::<Vec<_>>());
     driver.rest().await;
     let view: SessionView = client.call(Method::SessionGet, json!({})).await.unwrap();
-    assert_eq!((view.title.as_str(), view.turns, view.last_outcome), ("hello", 1, Some(Outcome::Completed)));
+    assert_eq!((view.title.as_str(), view.turns, view.last_outcome), ("hello", 1, Some(TaskOutcome::Completed)));
     let run = driver.leave().await;
     assert_eq!(seen, run.events()[1..]);
 }
 
 #[tokio::test]
 async fn a_subscription_with_a_pause_sends_what_happens_meanwhile_together_and_loses_nothing() {
-    let mut driver = scenario().script(&rules("  - answer: [say: heard]\n")).ready().open(Start::New).await;
+    let mut driver = scenario().script(&rules("  - answer: [say: heard]\n")).ready().open(SessionStart::New).await;
     let (client, mut notifications) = connect(&driver).await;
     let (pause, began) = (Duration::from_millis(400), Instant::now());
     let wanted = SubscribeParams { after: 0, pause_ms: 400 };
     let _: Value = client.call(Method::EventsSubscribe, wanted).await.unwrap();
     // What is there already comes at once, and then the pause begins.
     let mut seen = vec![event(&mut notifications).await, event(&mut notifications).await];
-    let _: SendResult = client.call(Method::SessionSend, message("hello", Delivery::Steer)).await.unwrap();
+    let _: SendResult = client.call(Method::SessionSend, message("hello", MailDelivery::Steer)).await.unwrap();
     driver.rest().await;
     seen.push(event(&mut notifications).await);
     assert!(began.elapsed() >= pause, "{:?}", began.elapsed());
@@ -86,8 +88,8 @@ async fn tasks_are_listed_in_pages() {
         .map(|_| format!("      - call: {{ tool: shell, input: {{ background: true, command: '{UNTIL_GO}' }} }}\n"))
         .collect();
     let answers = rules(&format!("  - when: {{ turn: 1 }}\n    answer:\n{starts}  - answer: [say: started]\n"));
-    let mut driver = scenario().script(&answers).allow_all().ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = scenario().script(&answers).allow_all().ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("an answer", |event| matches!(event, Event::ActivationEnded { .. })).await;
     let (client, _notifications) = connect(&driver).await;
     let mut paths = Vec::new();
@@ -102,7 +104,7 @@ async fn tasks_are_listed_in_pages() {
     assert_eq!(paths[2], Vec::<String>::new());
     let _: Value = client.call(Method::SessionStop, json!({})).await.unwrap();
     driver.rest().await;
-    let states: Vec<&str> = driver.tasks().iter().skip(1).map(|task| task.state.word()).collect();
+    let states: Vec<&str> = driver.tasks().iter().skip(1).map(|task| task.state.as_str()).collect();
     assert_eq!(states, ["cancelled"; 5]);
     driver.leave().await;
 }
@@ -120,8 +122,8 @@ const DELEGATES: &str = "
 
 #[tokio::test]
 async fn r1_a_client_reads_whole_records_and_tells_refusals_apart() {
-    let mut driver = scenario().script(&rules(DELEGATES)).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = scenario().script(&rules(DELEGATES)).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let (client, _notifications) = connect(&driver).await;
     let list = async |params: TasksParams| -> Vec<TaskId> {
@@ -129,7 +131,7 @@ async fn r1_a_client_reads_whole_records_and_tells_refusals_apart() {
         assert_eq!(page.total, page.tasks.len() as u64);
         page.tasks.into_iter().map(|task| task.id).collect()
     };
-    let agents = TasksParams { kind: Some(Kind::Agent), ..TasksParams::default() };
+    let agents = TasksParams { kind: Some(TaskType::Agent), ..TasksParams::default() };
     let [task] = list(agents.clone()).await[..] else { panic!("one agent") };
     for (state, below, found) in
         [("idle", "/root/counter", 1), ("idle", "/root", 2), ("running", "/root", 0), ("idle", "/root/count", 0)]
@@ -157,7 +159,7 @@ async fn r1_a_client_reads_whole_records_and_tells_refusals_apart() {
     }
     assert_eq!(refused(Method::TasksForget, json!({ "task": task })).await, "notEnded");
     assert_eq!(refused(Method::TasksPromote, json!({ "task": task })).await, "notAwaited");
-    assert_eq!(refused(Method::TasksList, json!({ "state": "levitating" })).await, "unfit");
+    assert_eq!(refused(Method::TasksList, json!({ "state": "levitating" })).await, "invalid");
     let _: Value = client.call(Method::TasksStop, json!({ "task": task, "how": "abort" })).await.unwrap();
     assert_eq!(refused(Method::SessionSend, json!({ "task": task, "text": "x", "delivery": "steer" })).await, "ended");
     let _: Value = client.call(Method::TasksForget, json!({ "task": task })).await.unwrap();
@@ -169,23 +171,23 @@ async fn r1_a_client_reads_whole_records_and_tells_refusals_apart() {
 #[tokio::test]
 async fn a_client_interrupts_a_turn_and_the_session_stays() {
     let stage = scenario().model(relay([silence(), script(&rules("  - answer: [say: back]\n"))])).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let (client, _notifications) = connect(&driver).await;
-    let _: Value = client.call(Method::SessionSend, message("go", Delivery::FollowUp)).await.unwrap();
+    let _: Value = client.call(Method::SessionSend, message("go", MailDelivery::FollowUp)).await.unwrap();
     driver.asked(1).await;
     let _: Value = client.call(Method::SessionInterrupt, json!({})).await.unwrap();
     driver.rest().await;
-    let _: Value = client.call(Method::SessionSend, message("again", Delivery::FollowUp)).await.unwrap();
+    let _: Value = client.call(Method::SessionSend, message("again", MailDelivery::FollowUp)).await.unwrap();
     driver.rest().await;
-    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
 async fn what_cannot_be_done_is_refused_with_a_reason() {
-    let driver = scenario().ready().open(Start::New).await;
+    let driver = scenario().ready().open(SessionStart::New).await;
     let (client, _notifications) = connect(&driver).await;
     let stranger = TaskId::new("0000000000000000000000000000ffff".parse().unwrap());
-    let params = SendParams { task: Some(stranger), ..message("hi", Delivery::Steer) };
+    let params = SendParams { task: Some(stranger), ..message("hi", MailDelivery::Steer) };
     let refused = client.call::<Value>(Method::SessionSend, params).await;
     assert!(matches!(&refused, Err(CallError::Refused(error)) if error.message.contains("no task")), "{refused:?}");
     let refused = client.call::<Value>(Method::SessionSend, json!({ "text": 7 })).await;
@@ -195,7 +197,7 @@ async fn what_cannot_be_done_is_refused_with_a_reason() {
 
 #[tokio::test]
 async fn an_unknown_method_is_an_error_and_the_connection_lives() {
-    let driver = scenario().ready().open(Start::New).await;
+    let driver = scenario().ready().open(SessionStart::New).await;
     let stream = rpc::local::connect(&driver.session().home().socket(driver.id())).await.unwrap();
     let (input, mut output) = stream.into_split();
     let mut answers = BufReader::new(input).lines();
@@ -212,7 +214,7 @@ async fn an_unknown_method_is_an_error_and_the_connection_lives() {
 
 #[tokio::test]
 async fn f7_todos_are_added_changed_and_listed_and_mistakes_are_named() {
-    let mut driver = scenario().ready().open(Start::New).await;
+    let mut driver = scenario().ready().open(SessionStart::New).await;
     let (client, _notifications) = connect(&driver).await;
     let added: TodoView =
         client.call(Method::TodosAdd, json!({ "title": "Write it", "files": ["a.rs"] })).await.unwrap();
@@ -220,7 +222,7 @@ async fn f7_todos_are_added_changed_and_listed_and_mistakes_are_named() {
     let after = json!({ "id": "ship", "title": "Ship it", "dependsOn": ["write-it"] });
     let added: TodoView = client.call(Method::TodosAdd, after).await.unwrap();
     assert!(!added.ready);
-    driver.until("the change", |event| matches!(event, Event::TodosChanged { by: Origin::User, .. })).await;
+    driver.until("the change", |event| matches!(event, Event::TodosChanged { by: Principal::User, .. })).await;
     let done: TodoView = client.call(Method::TodosUpdate, json!({ "id": "write-it", "status": "done" })).await.unwrap();
     assert_eq!(done.status, TodoStatus::Done);
     let page: TodosPage = client.call(Method::TodosList, json!({ "ready": true })).await.unwrap();
@@ -233,7 +235,7 @@ async fn f7_todos_are_added_changed_and_listed_and_mistakes_are_named() {
     for (method, params, words) in mistakes {
         let error = client.call::<Value>(method, params).await.unwrap_err();
         let CallError::Refused(refused) = &error else { panic!("{error:?}") };
-        assert!(refused.message.contains(words) && refused.data == Some(json!({ "kind": "unfit" })), "{refused:?}");
+        assert!(refused.message.contains(words) && refused.data == Some(json!({ "kind": "invalid" })), "{refused:?}");
     }
     driver.leave().await;
 }
@@ -242,9 +244,9 @@ async fn f7_todos_are_added_changed_and_listed_and_mistakes_are_named() {
 async fn a_slow_hook_on_a_prompt_holds_up_no_other_client() {
     let slow = on(HookEvent::UserPromptSubmitted, &format!("touch asked; {UNTIL_GO}"));
     let stage = scenario().script(&rules("  - answer: [say: heard]\n")).hook(slow).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let ((one, _first), (two, _second)) = (connect(&driver).await, connect(&driver).await);
-    let sent = one.call::<SendResult>(Method::SessionSend, message("hello", Delivery::FollowUp));
+    let sent = one.call::<SendResult>(Method::SessionSend, message("hello", MailDelivery::FollowUp));
     let other = async {
         until_file(&stage.path("asked")).await;
         two.call::<Value>(Method::ModeSet, json!({ "mode": "plan" })).await.unwrap();

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use policy::Source;
+use policy::RuleSource;
 use protocol::api::{
-    AskState, AskView, AsksDecideParams, AsksParams, AsksResult, Command, DecideParams, Method, SubscribeParams,
+    AskState, AskView, AsksDecideParams, AsksParams, AsksResult, DecideParams, Method, SessionCommand, SubscribeParams,
 };
-use protocol::{AskId, DecidedBy, Decision, Delivery, Event, Limit, Outcome, PermissionMode, SessionId, Subject};
-use rpc::{CallError, Client};
-use runtime::{Rejected, Start};
+use protocol::{
+    AskDecision, AskId, AskSubject, DecidedBy, Event, LimitKind, MailDelivery, PermissionMode, SessionId, TaskOutcome,
+};
+use rpc::{CallError, RpcClient};
+use runtime::{InputRejection, SessionStart};
 use serde_json::{Value, json};
-use store::{Reader, post_command};
+use store::{SessionReader, post_command};
 use testkit::session::{FakeClock, SessionDriver, SessionFixture, scenario};
 use tokio::time::timeout;
 
@@ -27,8 +29,8 @@ fn calls(count: usize) -> String {
 
 /// A session in which so many calls wait.
 async fn asking(stage: &SessionFixture, count: usize) -> SessionDriver {
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until_status("the asks", |status| status.asks == count).await;
     driver
 }
@@ -38,23 +40,23 @@ fn patient(count: usize) -> SessionFixture {
 }
 
 fn open_asks(stage: &SessionFixture, id: SessionId) -> Vec<AskView> {
-    Reader::open(stage.home(), id).unwrap().asks(false).unwrap()
+    SessionReader::open(stage.home(), id).unwrap().asks(false).unwrap()
 }
 
 fn all_asks(stage: &SessionFixture, id: SessionId) -> Vec<AskView> {
-    Reader::open(stage.home(), id).unwrap().asks(true).unwrap()
+    SessionReader::open(stage.home(), id).unwrap().asks(true).unwrap()
 }
 
 fn allow(ask: &AskView) -> DecideParams {
-    DecideParams { ask: ask.ask.id.clone(), decision: Decision::Allow { rules: Vec::new(), input: None } }
+    DecideParams { ask: ask.ask.id.clone(), decision: AskDecision::Allow { rules: Vec::new(), input: None } }
 }
 
 fn deny(ask: &AskView, words: &str) -> DecideParams {
-    DecideParams { ask: ask.ask.id.clone(), decision: Decision::Deny { words: words.into() } }
+    DecideParams { ask: ask.ask.id.clone(), decision: AskDecision::Deny { message: words.into() } }
 }
 
 fn post(stage: &SessionFixture, id: SessionId, decision: DecideParams) {
-    post_command(stage.home(), id, &Command::Decide(decision), FakeClock::START).unwrap();
+    post_command(stage.home(), id, &SessionCommand::Decide(decision), FakeClock::START).unwrap();
 }
 
 fn witness(stage: &SessionFixture) -> String {
@@ -66,7 +68,7 @@ fn started(event: &Event) -> bool {
 }
 
 async fn resume(stage: &SessionFixture, id: SessionId) -> SessionDriver {
-    let driver = stage.open(Start::Resume(id)).await;
+    let driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver
 }
@@ -110,7 +112,7 @@ async fn twenty_asks_outlive_their_owner_and_each_decision_releases_its_own_call
     let told = format!("{:?}", driver.model().requests().last().unwrap().messages);
     assert!(told.contains("The user did not permit this call of `shell`, and says: not that one"), "{told}");
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), run.count(started)), (Some(&Outcome::Completed), 2));
+    assert_eq!((run.outcome(), run.count(started)), (Some(&TaskOutcome::Completed), 2));
     assert_eq!(witness(&stage), "0\n3\n");
 }
 
@@ -124,7 +126,7 @@ async fn an_owner_waits_no_longer_than_it_would_for_its_own_asks() {
     let mut driver = resume(&stage, id).await;
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), witness(&stage).as_str()), (Some(&Outcome::Completed), "1\n"));
+    assert_eq!((run.outcome(), witness(&stage).as_str()), (Some(&TaskOutcome::Completed), "1\n"));
     let by: Vec<AskState> = all_asks(&stage, id).into_iter().map(|ask| ask.state).collect();
     assert!(matches!(by[0], AskState::Decided { by: DecidedBy::Deadline, .. }), "{by:?}");
     assert!(matches!(by[1], AskState::Decided { by: DecidedBy::User, .. }), "{by:?}");
@@ -142,7 +144,7 @@ async fn a_call_that_differs_in_one_byte_is_another() {
     assert!(again.to_string().contains("was decided, or its call has ended"), "{again}");
     // Half a name is no name: nothing is guessed below the command line.
     let half = AskId(asks[1].ask.id.short().to_owned());
-    let decision = Decision::Allow { rules: Vec::new(), input: None };
+    let decision = AskDecision::Allow { rules: Vec::new(), input: None };
     assert!(driver.session().decide(DecideParams { ask: half, decision }).await.is_err());
     assert_eq!((witness(&stage).as_str(), driver.session().status().borrow().asks), ("0\n", 1));
     driver.stop().await.unwrap();
@@ -194,7 +196,7 @@ async fn what_a_person_was_asked_stays_theirs_when_the_next_owner_would_allow_ev
     driver.session().decide(allow(&asks[0])).await.unwrap();
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), witness(&stage).as_str()), (Some(&Outcome::Completed), "0\n"));
+    assert_eq!((run.outcome(), witness(&stage).as_str()), (Some(&TaskOutcome::Completed), "0\n"));
 }
 
 #[tokio::test]
@@ -204,7 +206,7 @@ async fn an_owner_that_denies_takes_the_ask_back() {
     stage.set_mode(PermissionMode::Plan);
     let mut driver = resume(&stage, id).await;
     driver.rest().await;
-    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
     assert_eq!(all_asks(&stage, id)[0].state, AskState::Withdrawn);
     assert_eq!(witness(&stage), "");
 }
@@ -215,11 +217,11 @@ async fn a_granted_rule_holds_for_the_session_and_for_its_next_owner_and_release
     let mut driver = asking(&stage, 2).await;
     let asks = open_asks(&stage, driver.id());
     let with = |rule: &str| {
-        let decision = Decision::Allow { rules: vec![rule.into()], input: None };
+        let decision = AskDecision::Allow { rules: vec![rule.into()], input: None };
         DecideParams { ask: asks[0].ask.id.clone(), decision }
     };
     let refused = driver.session().decide(with(" ")).await;
-    assert!(matches!(refused, Err(Rejected::Rule(_))), "{refused:?}");
+    assert!(matches!(refused, Err(InputRejection::Rule(_))), "{refused:?}");
     assert_eq!(driver.session().status().borrow().asks, 2, "nothing was decided");
 
     driver.session().decide(with("shell(echo *)")).await.unwrap();
@@ -228,12 +230,12 @@ async fn a_granted_rule_holds_for_the_session_and_for_its_next_owner_and_release
         let policy = driver.session().policy();
         policy.rules.iter().map(|rule| (rule.text.clone(), rule.source.clone())).collect::<Vec<_>>()
     };
-    assert_eq!(granted(&driver), [("shell(echo *)".to_owned(), Source::Session)]);
+    assert_eq!(granted(&driver), [("shell(echo *)".to_owned(), RuleSource::Session)]);
     assert_eq!((driver.session().status().borrow().asks, witness(&stage).as_str()), (1, "0\n"));
 
     let id = driver.crash().await.id();
     let mut driver = resume(&stage, id).await;
-    assert_eq!(granted(&driver), [("shell(echo *)".to_owned(), Source::Session)]);
+    assert_eq!(granted(&driver), [("shell(echo *)".to_owned(), RuleSource::Session)]);
     assert_eq!(open_asks(&stage, id), asks[1..]);
     driver.session().decide(deny(&asks[1], "")).await.unwrap();
     driver.rest().await;
@@ -248,9 +250,9 @@ async fn a_command_with_a_rule_that_is_none_is_done_with_and_decides_nothing() {
     let ask = open_asks(&stage, driver.id()).remove(0);
     let id = driver.crash().await.id();
     let rules = vec![String::new()];
-    post(&stage, id, DecideParams { ask: ask.ask.id.clone(), decision: Decision::Allow { rules, input: None } });
+    post(&stage, id, DecideParams { ask: ask.ask.id.clone(), decision: AskDecision::Allow { rules, input: None } });
     let mut driver = resume(&stage, id).await;
-    assert_eq!(Reader::open(stage.home(), id).unwrap().pending_commands().unwrap(), []);
+    assert_eq!(SessionReader::open(stage.home(), id).unwrap().pending_commands().unwrap(), []);
     assert_eq!(open_asks(&stage, id), std::slice::from_ref(&ask));
     driver.session().decide(allow(&ask)).await.unwrap();
     driver.rest().await;
@@ -263,20 +265,20 @@ async fn mail_that_interrupts_takes_the_ask_back() {
     let stage = patient(2);
     let mut driver = asking(&stage, 2).await;
     let asks = open_asks(&stage, driver.id());
-    driver.send("never mind", Delivery::Interrupt).await;
+    driver.send("never mind", MailDelivery::Interrupt).await;
     driver.rest().await;
     let late = driver.session().decide(allow(&asks[0])).await.unwrap_err();
     assert!(late.to_string().contains("its call has ended"), "{late}");
     assert_eq!(driver.session().status().borrow().asks, 0);
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), witness(&stage).as_str()), (Some(&Outcome::Completed), ""));
+    assert_eq!((run.outcome(), witness(&stage).as_str()), (Some(&TaskOutcome::Completed), ""));
 }
 
 #[tokio::test]
 async fn a_fork_asks_nothing_and_the_original_still_does() {
     let stage = patient(2);
     let driver = asking(&stage, 2).await;
-    let fork = stage.open(Start::Fork(driver.id())).await;
+    let fork = stage.open(SessionStart::Fork(driver.id())).await;
     assert_eq!(fork.session().status().borrow().asks, 0);
     assert_eq!(open_asks(&stage, fork.id()), []);
     let withdrawn = |ask: &AskView| ask.state == AskState::Withdrawn;
@@ -293,7 +295,7 @@ async fn a_key_in_a_call_that_is_asked_about_reaches_no_file() {
     let stage = scenario().script(&script).ask_wait(None).secret(KEY).ready();
     let mut driver = asking(&stage, 1).await;
     let ask = open_asks(&stage, driver.id()).remove(0);
-    let Subject::Permission { input, .. } = &ask.ask.subject else { panic!("{ask:?}") };
+    let AskSubject::Permission { input, .. } = &ask.ask.subject else { panic!("{ask:?}") };
     assert_eq!(input, r#"{"command":"touch [redacted]"}"#);
     driver.session().decide(deny(&ask, &format!("not with {KEY}"))).await.unwrap();
     driver.rest().await;
@@ -318,7 +320,7 @@ async fn words_of_any_length_reach_the_model_cut() {
 async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
     let stage = patient(2);
     let mut driver = asking(&stage, 2).await;
-    let (client, mut notifications) = Client::connect(&stage.home().socket(driver.id())).await.unwrap();
+    let (client, mut notifications) = RpcClient::connect(&stage.home().socket(driver.id())).await.unwrap();
     let list = async |all| -> Vec<AskView> {
         let params = AsksParams { all, ..AsksParams::default() };
         client.call::<AsksResult>(Method::AsksList, params).await.unwrap().asks
@@ -339,7 +341,7 @@ async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
     let unknown = json!({ "ask": "0123", "decision": { "type": "allow" } });
     assert_eq!(refused(unknown).await, (1, Some(json!({ "kind": "noAsk" }))));
     let unfit = json!({ "ask": id, "decision": { "type": "reply", "text": "yes" } });
-    assert_eq!(refused(unfit).await, (1, Some(json!({ "kind": "unfit" }))));
+    assert_eq!(refused(unfit).await, (1, Some(json!({ "kind": "invalid" }))));
     let no_rule = json!({ "ask": id, "decision": { "type": "allow", "rules": [""] } });
     assert_eq!(refused(no_rule).await, (1, Some(json!({ "kind": "noRule" }))));
     assert_eq!(refused(json!({ "ask": id })).await.0, -32602);
@@ -357,7 +359,7 @@ async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
         seen.extend(told.params["type"].as_str().map(str::to_owned));
     }
     let count = |kind: &str| seen.iter().filter(|seen| *seen == kind).count();
-    assert_eq!((count("asked"), count("askDecided"), count("callStarted")), (2, 2, 1));
+    assert_eq!((count("askOpened"), count("askDecided"), count("callStarted")), (2, 2, 1));
     driver.leave().await;
 }
 
@@ -376,7 +378,7 @@ async fn a_run_whose_time_is_up_waits_for_nobody() {
     driver.rest().await;
     assert_eq!(all_asks(&stage, driver.id())[0].state, AskState::Withdrawn);
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), run.text()), (Some(&Outcome::TimedOut { limit: Limit::Time }), "stopped early"));
+    assert_eq!((run.outcome(), run.text()), (Some(&TaskOutcome::TimedOut { limit: LimitKind::Time }), "stopped early"));
     assert_eq!(stage.file("evil"), None);
 }
 
@@ -386,7 +388,7 @@ async fn a_decision_in_the_file_of_a_running_session_decides_nothing_now_or_late
     let driver = asking(&stage, 1).await;
     let id = driver.id();
     let ask = open_asks(&stage, id).remove(0);
-    let posted = post_command(stage.home(), id, &Command::Decide(allow(&ask)), FakeClock::START);
+    let posted = post_command(stage.home(), id, &SessionCommand::Decide(allow(&ask)), FakeClock::START);
     assert!(matches!(posted, Err(store::StoreError::Owned { .. })), "{posted:?}");
     driver.leave().await;
 
@@ -411,12 +413,12 @@ async fn a_decision_in_the_file_of_a_running_session_decides_nothing_now_or_late
 async fn a_denial_that_interrupts_is_followed_by_no_turn() {
     let stage = patient(1);
     let mut driver = asking(&stage, 1).await;
-    let (client, _notifications) = Client::connect(&stage.home().socket(driver.id())).await.unwrap();
+    let (client, _notifications) = RpcClient::connect(&stage.home().socket(driver.id())).await.unwrap();
     let decided = deny(&open_asks(&stage, driver.id())[0], "stop everything");
     let _: Value = client.call(Method::AsksDecide, AsksDecideParams { decided, interrupt: true }).await.unwrap();
     driver.rest().await;
     assert_eq!(driver.model().requests().len(), 1);
     let asks = all_asks(&stage, driver.id());
-    assert!(matches!(asks[0].state, AskState::Decided { decision: Decision::Deny { .. }, .. }), "{asks:?}");
+    assert!(matches!(asks[0].state, AskState::Decided { decision: AskDecision::Deny { .. }, .. }), "{asks:?}");
     driver.leave().await;
 }

@@ -1,12 +1,12 @@
 //! Who may do what in a tree: a role is an agent's own, the ceiling is everybody's.
 
-use protocol::{AgentSpec, AnswerStatus, CallId, Delivery, Event, RuleEffect, Spawns};
-use runtime::Start;
+use protocol::{AgentSpec, CallId, Event, MailDelivery, RuleEffect, SpawnPolicy, ToolResultStatus};
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, scenario};
 
 use crate::support::rules;
 
-fn agent(name: &str, tools: &[&str], spawns: Spawns) -> AgentSpec {
+fn agent(name: &str, tools: &[&str], spawns: SpawnPolicy) -> AgentSpec {
     AgentSpec {
         name: name.into(),
         description: format!("a {name}"),
@@ -18,7 +18,7 @@ fn agent(name: &str, tools: &[&str], spawns: Spawns) -> AgentSpec {
 }
 
 /// How each call was answered, with the path of its task.
-fn answers(run: &PlayedSession) -> Vec<(String, CallId, AnswerStatus)> {
+fn answers(run: &PlayedSession) -> Vec<(String, CallId, ToolResultStatus)> {
     let path = |task| run.tasks().iter().find(|view| view.id == task).map(|view| view.path.clone()).unwrap_or_default();
     let of = |envelope: &protocol::Envelope| match &envelope.entry.event {
         Event::CallAnswered { call, answer, .. } => Some((path(envelope.entry.task), call.clone(), answer.status)),
@@ -27,7 +27,7 @@ fn answers(run: &PlayedSession) -> Vec<(String, CallId, AnswerStatus)> {
     run.events().iter().filter_map(of).collect()
 }
 
-fn status(run: &PlayedSession, task: &str, call: &str) -> Option<AnswerStatus> {
+fn status(run: &PlayedSession, task: &str, call: &str) -> Option<ToolResultStatus> {
     let found = answers(run).into_iter().find(|(path, id, _)| path == task && id.0 == call);
     found.map(|(_, _, status)| status)
 }
@@ -54,20 +54,20 @@ async fn a6_a_coordinator_that_has_only_task_starts_an_explorer_that_greps() {
   - answer: [say: '${answer}']
 ",
     );
-    let only = Spawns::Only(vec!["explorer".into()]);
+    let only = SpawnPolicy::Only(vec!["explorer".into()]);
     let run = scenario()
         .agent(agent("coordinator", &["task"], only))
-        .agent(agent("explorer", &["grep", "view", "glob"], Spawns::Nobody))
+        .agent(agent("explorer", &["grep", "view", "glob"], SpawnPolicy::Nobody))
         .file("hay.txt", "hay\nneedle\nhay\n")
         .script(&script)
         .prompt("go")
         .run()
         .await;
-    assert_eq!(status(&run, "/root/c", "look"), Some(AnswerStatus::Refused), "it has no grep");
-    assert_eq!(status(&run, "/root/c", "hire"), Some(AnswerStatus::Refused), "it may not start a worker");
-    assert_eq!(status(&run, "/root/c", "ask"), Some(AnswerStatus::Done));
-    assert_eq!(status(&run, "/root/c/e", "look"), Some(AnswerStatus::Done), "its explorer has grep");
-    assert_eq!(status(&run, "/root/c/e", "hire"), Some(AnswerStatus::Refused), "a reader starts nobody");
+    assert_eq!(status(&run, "/root/c", "look"), Some(ToolResultStatus::Refused), "it has no grep");
+    assert_eq!(status(&run, "/root/c", "hire"), Some(ToolResultStatus::Refused), "it may not start a worker");
+    assert_eq!(status(&run, "/root/c", "ask"), Some(ToolResultStatus::Done));
+    assert_eq!(status(&run, "/root/c/e", "look"), Some(ToolResultStatus::Done), "its explorer has grep");
+    assert_eq!(status(&run, "/root/c/e", "hire"), Some(ToolResultStatus::Refused), "a reader starts nobody");
     assert!(run.text().contains("found in hay.txt"), "{}", run.text());
     assert_eq!(run.tasks().len(), 3);
 }
@@ -82,12 +82,12 @@ fn chain(first: &str) -> Scenario {
   - answer: [say: done]
 "
     ));
-    let limits = kernel::Limits { depth: 5, ..kernel::Limits::default() };
+    let limits = kernel::SessionLimits { depth: 5, ..kernel::SessionLimits::default() };
     scenario().script(&script).allow_all().rule(RuleEffect::Deny, "shell(touch *)").limits(limits)
 }
 
 fn denied(run: &PlayedSession) -> usize {
-    answers(run).iter().filter(|(_, call, status)| call.0 == "try" && *status == AnswerStatus::Denied).count()
+    answers(run).iter().filter(|(_, call, status)| call.0 == "try" && *status == ToolResultStatus::Denied).count()
 }
 
 #[tokio::test]
@@ -104,14 +104,14 @@ async fn a6_a_deny_of_the_root_holds_at_every_depth() {
 #[tokio::test]
 async fn a6_a_deny_of_the_root_holds_for_agents_that_go_on_after_a_crash() {
     let stage = chain("").ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     let deep = |event: &Event| matches!(event, Event::WaitBegan { .. });
     for _ in 0..3 {
         driver.until("one more waits", deep).await;
     }
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
@@ -132,7 +132,7 @@ async fn a6_a_mode_of_an_agent_only_narrows() {
   - answer: [say: done]
 ",
     );
-    let with = |name: &str, mode| AgentSpec { permission: Some(mode), ..agent(name, &["create"], Spawns::Nobody) };
+    let with = |name: &str, mode| AgentSpec { permission: Some(mode), ..agent(name, &["create"], SpawnPolicy::Nobody) };
     let agents = |scenario: Scenario| {
         scenario
             .agent(with("planner", protocol::PermissionMode::Plan))

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use kernel::{Kernel, Limits};
-use model::{Calls, Facts, Model};
-use protocol::{Budget, Cost, Delivery, Event, Outcome, Price};
-use runtime::Start;
+use kernel::{Kernel, SessionLimits};
+use model::{Model, ModelFacts, ToolCallPolicy};
+use protocol::{Budget, Cost, Event, MailDelivery, Price, TaskOutcome};
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, scenario};
 
 use crate::support::{Known, TIME, relay, rules, script, time_is_up};
@@ -29,13 +29,13 @@ fn tokens(tokens: u64) -> Budget {
 }
 
 fn priced(yaml: &str) -> Arc<dyn Model> {
-    let facts = Facts { price: Some(PRICE), max_output: 1_000, ..Facts::UNKNOWN };
+    let facts = ModelFacts { price: Some(PRICE), max_output: 1_000, ..ModelFacts::UNKNOWN };
     Arc::new(Known { script: script(&rules(yaml)), facts })
 }
 
 /// Folds the log and checks the account at every event; tells what was spent.
 fn audit(run: &PlayedSession) -> Cost {
-    let mut kernel = Kernel::new(Limits::default());
+    let mut kernel = Kernel::new(SessionLimits::default());
     for envelope in run.events() {
         kernel.evolve(&envelope.entry).unwrap();
         let Some(root) = kernel.root().and_then(|root| kernel.task(root)) else { continue };
@@ -57,14 +57,15 @@ fn told(run: &PlayedSession) -> Cost {
 #[tokio::test]
 async fn at_the_limit_there_is_one_last_turn_without_tools() {
     let stage = scenario().model(priced(LOOKS)).file("a.txt", "hello\n").budget(tokens(24_000)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("look", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("look", MailDelivery::FollowUp).await;
     driver.rest().await;
     let requests = driver.model().requests();
     let run = driver.leave().await;
-    assert_eq!(run.outcome(), Some(&Outcome::BudgetExhausted));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::BudgetExhausted));
     assert_eq!(run.text(), "this far I came");
-    let forbidden: Vec<bool> = requests.iter().map(|request| request.calls == Calls::Forbidden).collect();
+    let forbidden: Vec<bool> =
+        requests.iter().map(|request| request.call_policy == ToolCallPolicy::Forbidden).collect();
     assert!(forbidden.ends_with(&[false, true]) && forbidden.iter().filter(|last| **last).count() == 1);
     assert_eq!(audit(&run), told(&run));
     assert!(audit(&run).tokens > 16_000, "{:?}", audit(&run));
@@ -76,12 +77,12 @@ async fn a_provider_that_counts_nothing_does_not_make_a_budget_endless() {
     let silent = LOOKS
         .replace("{ input: 900, output: 20 }", "{ input: 0, output: 0 }")
         .replace("{ input: 1000, cache_read: 500, cache_write: 300, output: 200 }", "{ input: 0, output: 0 }");
-    let facts = Facts { bucket: Some("b".into()), price: Some(PRICE), max_output: 1_000, ..Facts::UNKNOWN };
+    let facts = ModelFacts { bucket: Some("b".into()), price: Some(PRICE), max_output: 1_000, ..ModelFacts::UNKNOWN };
     let model = Arc::new(Known { script: script(&rules(&silent)), facts });
     for budget in [tokens(24_000), Budget { tokens: None, micros: Some(100_000) }] {
         let run = scenario().model(model.clone()).file("a.txt", "hello\n").budget(budget).prompt("look").run();
         let run = tokio::time::timeout(Duration::from_secs(20), run).await.unwrap();
-        assert_eq!(run.outcome(), Some(&Outcome::BudgetExhausted));
+        assert_eq!(run.outcome(), Some(&TaskOutcome::BudgetExhausted));
         let (spent, reserved) = (audit(&run), reserved(&run));
         assert_eq!(spent, told(&run));
         assert!(spent.tokens <= reserved.tokens && spent.tokens > reserved.tokens / 2, "{spent:?} of {reserved:?}");
@@ -101,7 +102,7 @@ fn reserved(run: &PlayedSession) -> Cost {
 async fn money_is_a_limit_like_tokens() {
     let budget = Budget { tokens: None, micros: Some(100_000) };
     let run = scenario().model(priced(LOOKS)).file("a.txt", "hello\n").budget(budget).prompt("look").run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::BudgetExhausted));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::BudgetExhausted));
     let spent = audit(&run);
     assert_eq!(spent, told(&run));
     assert!(spent.micros > 50_000 && spent.micros <= 100_000, "{spent:?}");
@@ -110,23 +111,23 @@ async fn money_is_a_limit_like_tokens() {
 #[tokio::test]
 async fn a_budget_too_small_for_any_answer_asks_nothing() {
     let stage = scenario().model(priced(LOOKS)).budget(tokens(500)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("look", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("look", MailDelivery::FollowUp).await;
     driver.rest().await;
     assert!(driver.model().requests().is_empty());
-    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::BudgetExhausted));
+    assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::BudgetExhausted));
 }
 
 #[tokio::test]
 async fn an_answer_is_no_longer_than_what_is_left_for_it() {
     let granted = async |budget| {
         let stage = scenario().model(priced("  - answer: [say: hello]\n")).budget(budget).ready();
-        let mut driver = stage.open(Start::New).await;
-        driver.send("hi", Delivery::FollowUp).await;
+        let mut driver = stage.open(SessionStart::New).await;
+        driver.send("hi", MailDelivery::FollowUp).await;
         driver.rest().await;
         let granted = driver.model().requests()[0].max_output;
         let run = driver.leave().await;
-        assert_eq!(run.outcome(), Some(&Outcome::Completed));
+        assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
         let reserved = run.events().iter().find_map(|envelope| match &envelope.entry.event {
             Event::TurnBegun { reserved, .. } => Some(reserved.tokens),
             _other => None,
@@ -149,7 +150,7 @@ async fn a_cut_answer_counts_as_its_input_and_what_arrived_and_a_refused_one_as_
     let facts = cut.facts().clone();
     let model = Arc::new(Known { script: relay([cut, busy, good]), facts });
     let run = scenario().model(model).budget(tokens(1_000_000)).prompt("go").run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     let mut reserved = Vec::new();
     let mut booked = Vec::new();
     for envelope in run.events() {
@@ -170,17 +171,17 @@ async fn a_cut_answer_counts_as_its_input_and_what_arrived_and_a_refused_one_as_
 #[tokio::test]
 async fn a_session_goes_on_when_its_budget_is_raised() {
     let low = scenario().model(priced(LOOKS)).file("a.txt", "x\n").budget(tokens(500)).ready();
-    let mut driver = low.open(Start::New).await;
-    driver.send("look", Delivery::FollowUp).await;
+    let mut driver = low.open(SessionStart::New).await;
+    driver.send("look", MailDelivery::FollowUp).await;
     driver.rest().await;
     let id = driver.id();
     driver.leave().await;
     low.set_budget(tokens(40_000));
-    let mut driver = low.open(Start::Resume(id)).await;
-    driver.send("look now", Delivery::FollowUp).await;
+    let mut driver = low.open(SessionStart::Resume(id)).await;
+    driver.send("look now", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), run.text()), (Some(&Outcome::BudgetExhausted), "this far I came"));
+    assert_eq!((run.outcome(), run.text()), (Some(&TaskOutcome::BudgetExhausted), "this far I came"));
 }
 
 /// What takes too long.
@@ -192,8 +193,8 @@ enum Slow {
 
 /// A run whose time is up while it waits for this.
 async fn late(scene: Scenario, slow: Slow) -> PlayedSession {
-    let mut driver = scene.timeout(TIME).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = scene.timeout(TIME).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     match slow {
         Slow::Answer => driver.asked(1).await,
         Slow::Call => drop(driver.until("a call", |event| matches!(event, Event::CallStarted { .. })).await),
@@ -231,13 +232,13 @@ async fn a_model_that_calls_in_its_last_turn_has_had_it() {
     usage: { input: 1000, output: 200 }
 ";
     let run = scenario().model(priced(yaml)).file("a.txt", "x\n").budget(tokens(16_000)).prompt("go").run().await;
-    assert_eq!((run.outcome(), run.text()), (Some(&Outcome::BudgetExhausted), "I cannot stop."));
+    assert_eq!((run.outcome(), run.text()), (Some(&TaskOutcome::BudgetExhausted), "I cannot stop."));
     audit(&run);
 }
 
 /// A model with an account, for which runs wait at the governor.
 fn governed(yaml: &str) -> Arc<dyn Model> {
-    let facts = Facts { bucket: Some("demo/account/model".into()), ..Facts::UNKNOWN };
+    let facts = ModelFacts { bucket: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN };
     Arc::new(Known { script: script(&rules(yaml)), facts })
 }
 
@@ -248,7 +249,7 @@ async fn a_governed_model_has_its_last_turn_when_the_time_is_up() {
     for (slow, script) in [(Slow::Call, call), (Slow::Answer, "  - answer: [hang: true]\n")] {
         let model = governed(&format!("{last}{script}"));
         let run = late(scenario().model(model).allow_all(), slow).await;
-        let outcome = Some(&Outcome::TimedOut { limit: protocol::Limit::Time });
+        let outcome = Some(&TaskOutcome::TimedOut { limit: protocol::LimitKind::Time });
         assert_eq!((run.outcome(), run.text()), (outcome, "this far I came"));
     }
 }
@@ -262,15 +263,18 @@ async fn time_that_is_up_ends_a_wait_for_a_command() {
   - answer: [call: { tool: read_shell, input: { name: sleep, wait_secs: 300 } }]
 ";
     let stage = scenario().script(&rules(yaml)).allow_all().timeout(TIME).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     for call in ["the command", "the wait for it"] {
         driver.until(call, |event| matches!(event, Event::CallStarted { .. })).await;
     }
     time_is_up().await;
     let ended = driver.until("the end", |event| matches!(event, Event::ActivationEnded { .. })).await;
     let Event::ActivationEnded { outcome, text, .. } = ended.entry.event else { panic!() };
-    assert_eq!((outcome, text.as_str()), (Outcome::TimedOut { limit: protocol::Limit::Time }, "this far I came"));
+    assert_eq!(
+        (outcome, text.as_str()),
+        (TaskOutcome::TimedOut { limit: protocol::LimitKind::Time }, "this far I came")
+    );
     driver.leave().await;
 }
 
@@ -285,8 +289,8 @@ async fn a_last_turn_that_was_cut_off_is_none_when_the_budget_is_raised() {
     usage: { input: 1000, output: 200 }
 ";
         let stage = scenario().model(priced(yaml)).file("a.txt", "x\n").budget(tokens(16_000)).ready();
-        let mut driver = stage.open(Start::New).await;
-        driver.send("look", Delivery::FollowUp).await;
+        let mut driver = stage.open(SessionStart::New).await;
+        driver.send("look", MailDelivery::FollowUp).await;
         driver.until("a last turn", |event| matches!(event, Event::WrapUpBegan { .. })).await;
         driver.until("its question", |event| matches!(event, Event::TurnBegun { .. })).await;
         let id = driver.id();
@@ -296,13 +300,13 @@ async fn a_last_turn_that_was_cut_off_is_none_when_the_budget_is_raised() {
             driver.leave().await
         };
         stage.set_budget(tokens(1_000_000));
-        let mut driver = stage.open(Start::Resume(id)).await;
+        let mut driver = stage.open(SessionStart::Resume(id)).await;
         driver.resume().await;
         driver.rest().await;
         let asked = driver.model().requests();
-        assert_eq!(asked.last().map(|request| request.calls), Some(Calls::Allowed), "crash: {crash}");
+        assert_eq!(asked.last().map(|request| request.call_policy), Some(ToolCallPolicy::Allowed), "crash: {crash}");
         let run = driver.leave().await;
-        assert_eq!((run.outcome(), run.text()), (Some(&Outcome::Completed), "done"), "crash: {crash}");
+        assert_eq!((run.outcome(), run.text()), (Some(&TaskOutcome::Completed), "done"), "crash: {crash}");
         audit(&run);
     }
 }
@@ -317,9 +321,10 @@ async fn an_answer_that_nobody_counted_counts_as_what_was_set_aside() {
 ";
     let stage = scenario().model(priced(yaml)).file("a.txt", "x\n").budget(tokens(40_000)).max_turns(50);
     let run = stage.prompt("go").run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::BudgetExhausted));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::BudgetExhausted));
     assert_eq!(audit(&run), told(&run));
-    let spent = store::Reader::open(run.stage().home(), run.id()).unwrap().spendings(protocol::At(0)).unwrap();
+    let spent =
+        store::SessionReader::open(run.stage().home(), run.id()).unwrap().spendings(protocol::Timestamp(0)).unwrap();
     assert!(spent.iter().all(|spent| spent.usage.total() == 0 && spent.lost == spent.cost), "{spent:?}");
     assert_eq!(spent.iter().map(|spent| spent.cost).fold(Cost::ZERO, Cost::plus), told(&run));
 }

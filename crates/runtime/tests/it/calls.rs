@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use protocol::{AnswerStatus, CallId, Delivery, Event};
-use runtime::Start;
+use protocol::{CallId, Event, MailDelivery, ToolResultStatus};
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, scenario};
 
 use crate::support::{rules, turns};
@@ -20,7 +20,7 @@ fn steps(run: &PlayedSession) -> Vec<String> {
 }
 
 /// Every call with its answers.
-fn answers(run: &PlayedSession) -> Vec<(CallId, AnswerStatus, String)> {
+fn answers(run: &PlayedSession) -> Vec<(CallId, ToolResultStatus, String)> {
     let answer = |event: &Event| match event {
         Event::CallAnswered { call, answer, .. } => Some((call.clone(), answer.status, answer.text.clone())),
         _other => None,
@@ -103,8 +103,8 @@ async fn a_tool_that_breaks_is_answered_and_the_turn_goes_on() {
         .prompt("try")
         .run()
         .await;
-    let statuses: Vec<AnswerStatus> = answers(&run).into_iter().map(|(_, status, _)| status).collect();
-    assert_eq!(statuses, [AnswerStatus::Broken, AnswerStatus::Done]);
+    let statuses: Vec<ToolResultStatus> = answers(&run).into_iter().map(|(_, status, _)| status).collect();
+    assert_eq!(statuses, [ToolResultStatus::Broken, ToolResultStatus::Done]);
     assert_snapshot!(run.transcript());
 }
 
@@ -131,7 +131,7 @@ async fn a_huge_answer_is_clipped_to_its_head_and_tail() {
   - answer: [say: long]
 ",
     );
-    let limit = tools::Limits::default().output;
+    let limit = tools::ToolLimits::default().output;
     let run = scenario().script(&script).allow_all().prompt("go").run().await;
     let [(_, _, text)] = &answers(&run)[..] else { panic!("one call, one answer") };
     assert!(text.len() <= limit && text.len() > limit / 2, "{} bytes", text.len());
@@ -149,10 +149,10 @@ async fn what_an_agent_has_viewed_it_may_edit_after_the_next_prompt_too() {
 ",
     );
     let stage = scenario().script(&answers).file("a.txt", "hello\n").allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("look", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("look", MailDelivery::FollowUp).await;
     driver.rest().await;
-    driver.send("change", Delivery::FollowUp).await;
+    driver.send("change", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(run.file("a.txt").as_deref(), Some("goodbye\n"), "{}", run.transcript());

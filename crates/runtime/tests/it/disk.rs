@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use futures_util::poll;
 use insta::assert_snapshot;
-use protocol::{Delivery, Event, Outcome};
-use runtime::{Live, Rejected, Start};
-use store::{Reader, StoreError};
+use protocol::{Event, MailDelivery, TaskOutcome};
+use runtime::{BusMessage, InputRejection, SessionStart};
+use store::{SessionReader, StoreError};
 use testkit::session::{SessionDriver, scenario};
 
 use crate::support::{UNTIL_GO, eventually, rules};
 
-fn paused<T>(result: &Result<T, Rejected>) -> bool {
-    matches!(result, Err(Rejected::Paused(reason)) if matches!(**reason, StoreError::Full { .. }))
+fn paused<T>(result: &Result<T, InputRejection>) -> bool {
+    matches!(result, Err(InputRejection::Paused(reason)) if matches!(**reason, StoreError::Full { .. }))
 }
 
 async fn until_paused(driver: &mut SessionDriver) {
@@ -30,35 +30,35 @@ async fn what_was_not_written_did_not_happen_and_the_session_goes_on_later() {
 "
     ));
     let stage = scenario().script(&answers).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let mut events = driver.session().subscribe(0);
-    driver.send("go", Delivery::FollowUp).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     eventually("the call", || stage.file("witness").is_some()).await;
     stage.probe().fail();
     fs::write(stage.path("go"), "").unwrap();
     until_paused(&mut driver).await;
-    let refused = driver.session().send("more", Delivery::Steer).await;
+    let refused = driver.session().send("more", MailDelivery::Steer).await;
     assert!(paused(&refused), "{refused:?}");
     assert!(paused(&driver.stop().await));
     let id = driver.id();
     driver.leave().await;
 
-    let durable = Reader::open(stage.home(), id).unwrap().events_after(0, usize::MAX).unwrap();
+    let durable = SessionReader::open(stage.home(), id).unwrap().events_after(0, usize::MAX).unwrap();
     assert!(!durable.iter().any(|envelope| matches!(envelope.entry.event, Event::CallAnswered { .. })));
     let mut published = Vec::new();
     while let Some(live) = events.next().await.unwrap() {
-        if let Live::Event(envelope) = live {
+        if let BusMessage::Event(envelope) = live {
             published.push((*envelope).clone());
         }
     }
     assert_eq!(published, durable);
 
     stage.probe().heal();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     assert_eq!(run.file("witness").unwrap(), "ran\n");
     assert_snapshot!(run.transcript());
 }
@@ -66,12 +66,12 @@ async fn what_was_not_written_did_not_happen_and_the_session_goes_on_later() {
 #[tokio::test]
 async fn everybody_who_waits_for_the_commit_gets_its_error() {
     let stage = scenario().script(&rules("  - answer: [say: hi]\n")).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     stage.probe().hold_after(0);
-    let mut first = Box::pin(driver.session().send("first", Delivery::Steer));
+    let mut first = Box::pin(driver.session().send("first", MailDelivery::Steer));
     assert!(poll!(&mut first).is_pending());
     stage.probe().until_held(1).await;
-    let mut second = Box::pin(driver.session().send("second", Delivery::Steer));
+    let mut second = Box::pin(driver.session().send("second", MailDelivery::Steer));
     assert!(poll!(&mut second).is_pending());
     stage.probe().fail();
     assert!(paused(&first.await) && paused(&second.await));
@@ -84,15 +84,15 @@ async fn everybody_who_waits_for_the_commit_gets_its_error() {
 #[tokio::test]
 async fn one_failed_commit_pauses_even_when_the_next_would_work() {
     let stage = scenario().script(&rules("  - answer: [say: hi]\n")).ready();
-    let driver = stage.open(Start::New).await;
+    let driver = stage.open(SessionStart::New).await;
     stage.probe().fail_commit(1);
-    assert!(paused(&driver.session().send("first", Delivery::Steer).await));
-    assert!(paused(&driver.session().send("second", Delivery::Steer).await));
+    assert!(paused(&driver.session().send("first", MailDelivery::Steer).await));
+    assert!(paused(&driver.session().send("second", MailDelivery::Steer).await));
     let id = driver.leave().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
-    driver.send("third", Delivery::Steer).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
+    driver.send("third", MailDelivery::Steer).await;
     driver.rest().await;
-    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
@@ -105,14 +105,14 @@ async fn a_pause_stops_commands_that_run() {
 ",
     );
     let stage = scenario().script(&answers).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("an answer", |event| matches!(event, Event::ActivationEnded { .. })).await;
     eventually("a pid", || stage.file("pid").is_some_and(|pid| pid.ends_with('\n'))).await;
     let process = format!("/proc/{}", stage.file("pid").unwrap().trim());
     assert!(fs::exists(&process).unwrap());
     stage.probe().fail();
-    assert!(paused(&driver.session().send("more", Delivery::Steer).await));
+    assert!(paused(&driver.session().send("more", MailDelivery::Steer).await));
     eventually("the command's end", || !fs::exists(&process).unwrap()).await;
     tokio::time::timeout(Duration::from_secs(10), driver.leave()).await.unwrap();
 }

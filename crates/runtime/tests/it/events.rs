@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use protocol::{Delivery, Envelope, Event};
-use runtime::{Live, Start, Subscription};
+use protocol::{Envelope, Event, MailDelivery};
+use runtime::{BusMessage, SessionStart, Subscription};
 use testkit::session::scenario;
 use tokio::time::timeout;
 
@@ -15,7 +15,7 @@ async fn read(subscription: &mut Subscription, last: u64) -> Vec<Envelope> {
     let mut seen = Vec::new();
     while seen.last().is_none_or(|envelope: &Envelope| envelope.seq < last) {
         let live = timeout(Duration::from_secs(20), subscription.next()).await.unwrap().unwrap().unwrap();
-        if let Live::Event(envelope) = live {
+        if let BusMessage::Event(envelope) = live {
             seen.push((*envelope).clone());
         }
     }
@@ -25,11 +25,11 @@ async fn read(subscription: &mut Subscription, last: u64) -> Vec<Envelope> {
 #[tokio::test]
 async fn a_subscriber_that_is_5000_events_behind_misses_none() {
     const MAIL: usize = 5000;
-    let mut driver = scenario().model(silence()).ready().open(Start::New).await;
+    let mut driver = scenario().model(silence()).ready().open(SessionStart::New).await;
     let (mut slow, mut other) = (driver.session().subscribe(0), driver.session().subscribe(0));
-    driver.send("go", Delivery::FollowUp).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
-    let mails = (0..MAIL).map(|n| driver.session().send(n.to_string(), Delivery::FollowUp));
+    let mails = (0..MAIL).map(|n| driver.session().send(n.to_string(), MailDelivery::FollowUp));
     assert!(join_all(mails).await.iter().all(Result::is_ok));
     let last = driver.session().view().unwrap().events;
     let seen = read(&mut slow, last).await;
@@ -58,14 +58,14 @@ async fn text_is_shown_as_it_arrives_before_the_event_that_holds_it() {
       - say: Eight by four.
 ",
     );
-    let mut driver = scenario().script(&answers).ready().open(Start::New).await;
+    let mut driver = scenario().script(&answers).ready().open(SessionStart::New).await;
     let mut subscription = driver.session().subscribe(0);
-    driver.send("go", Delivery::FollowUp).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     let mut text = String::new();
     let whole = loop {
         match subscription.next().await.unwrap().unwrap() {
-            Live::Text { text: more, .. } => text.push_str(&more),
-            Live::Event(envelope) => match &envelope.entry.event {
+            BusMessage::Text { text: more, .. } => text.push_str(&more),
+            BusMessage::Event(envelope) => match &envelope.entry.event {
                 Event::TurnAnswered { .. } => break envelope,
                 _other => {}
             },
@@ -80,9 +80,9 @@ async fn text_is_shown_as_it_arrives_before_the_event_that_holds_it() {
 #[tokio::test]
 async fn a_subscription_ends_when_the_owner_has_left() {
     let stage = scenario().model(relay([script(&rules("  - answer: [say: hi]\n"))])).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let mut subscription = driver.session().subscribe(0);
-    driver.send("go", Delivery::FollowUp).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let last = driver.leave().await.events().len() as u64;
     assert_eq!(read(&mut subscription, last).await.len() as u64, last);

@@ -1,8 +1,8 @@
 //! A model that does not answer as it should.
 
 use insta::assert_snapshot;
-use protocol::{Delivery, Event, FailKind, Outcome};
-use runtime::Start;
+use protocol::{Event, FailKind, MailDelivery, TaskOutcome};
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, scenario};
 
 use crate::support::rules;
@@ -13,7 +13,7 @@ async fn run(script: &str) -> PlayedSession {
 
 fn failure(run: &PlayedSession) -> FailKind {
     match run.outcome() {
-        Some(Outcome::Failed { kind, .. }) => *kind,
+        Some(TaskOutcome::Failed { kind, .. }) => *kind,
         other => panic!("{other:?}"),
     }
 }
@@ -31,7 +31,7 @@ async fn what_may_pass_is_tried_again_and_the_try_does_not_count_as_a_turn() {
 ",
     );
     let run = scenario().script(&script).max_turns(1).prompt("go").run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     assert_snapshot!(run.transcript());
 }
 
@@ -55,13 +55,13 @@ async fn what_cannot_work_is_not_tried_again_and_the_next_prompt_is() {
   - answer: [say: fine]
 ",
     );
-    let mut driver = scenario().script(&script).ready().open(Start::New).await;
+    let mut driver = scenario().script(&script).ready().open(SessionStart::New).await;
     for prompt in ["terminal", "auth", "other"] {
-        driver.send(prompt, Delivery::FollowUp).await;
+        driver.send(prompt, MailDelivery::FollowUp).await;
         driver.rest().await;
     }
     let run = driver.leave().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     assert_snapshot!(run.transcript());
 }
 
@@ -94,12 +94,12 @@ async fn a_model_that_hangs_can_be_interrupted_and_asked_again() {
       - hang: true
 ",
     );
-    let mut driver = scenario().script(&script).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = scenario().script(&script).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     driver.interrupt().await;
     driver.rest().await;
-    driver.send("again", Delivery::FollowUp).await;
+    driver.send("again", MailDelivery::FollowUp).await;
     driver.rest().await;
     assert_snapshot!(driver.leave().await.transcript());
 }
@@ -107,14 +107,14 @@ async fn a_model_that_hangs_can_be_interrupted_and_asked_again() {
 #[tokio::test]
 async fn a_log_that_cannot_be_read_ends_the_activation_and_does_not_begin_another() {
     let stage = scenario().script(&rules("  - answer: [say: hello]\n")).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let file = stage.home().session_db(driver.id());
     let aside = file.with_extension("aside");
     std::fs::rename(&file, &aside).unwrap();
-    driver.send("go", Delivery::FollowUp).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     std::fs::rename(&aside, &file).unwrap();
     let run = driver.leave().await;
-    assert!(matches!(run.outcome(), Some(Outcome::Failed { .. })), "{:?}", run.outcome());
+    assert!(matches!(run.outcome(), Some(TaskOutcome::Failed { .. })), "{:?}", run.outcome());
     assert_eq!(run.count(|event| matches!(event, Event::ActivationEnded { .. })), 1);
 }

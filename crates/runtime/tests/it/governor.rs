@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Deltas, Facts, Model, Request};
-use protocol::{Delivery, Event, ModelFault, Outcome, TaskState};
-use runtime::Start;
+use model::{Deltas, Model, ModelFacts, ModelRequest};
+use protocol::{Event, MailDelivery, ModelFault, TaskOutcome, TaskState};
+use runtime::SessionStart;
 use testkit::session::{FakeClock, SessionDriver, SessionFixture, scenario};
 
 use crate::support::{eventually, relay, rules, script};
@@ -14,7 +14,7 @@ use crate::support::{eventually, relay, rules, script};
 #[derive(Debug)]
 struct Governed {
     model: Arc<dyn Model>,
-    facts: Facts,
+    facts: ModelFacts,
 }
 
 impl Model for Governed {
@@ -22,11 +22,11 @@ impl Model for Governed {
         self.model.name()
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         &self.facts
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         self.model.ask(request)
     }
 }
@@ -35,7 +35,7 @@ impl Model for Governed {
 fn stage(fail: &str) -> SessionFixture {
     let failing = script(&rules(&format!("  - fail: {fail}\n")));
     let model = relay([failing, script(&rules("  - answer: [say: here]\n"))]);
-    let facts = Facts { bucket: Some("demo/account/model".into()), ..Facts::UNKNOWN };
+    let facts = ModelFacts { bucket: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN };
     scenario().model(Arc::new(Governed { model, facts })).ready()
 }
 
@@ -51,18 +51,18 @@ async fn rest(stage: &SessionFixture, driver: &mut SessionDriver) {
 
 async fn completed(driver: SessionDriver, requests: usize) {
     assert_eq!(driver.model().requests().len(), requests);
-    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
 async fn when_one_session_is_throttled_the_other_waits_with_it() {
     let stage = stage("{ class: retry-after, after: 10s, message: slow down }");
-    let mut first = stage.open(Start::New).await;
-    let mut second = stage.open(Start::New).await;
-    first.send("go", Delivery::FollowUp).await;
+    let mut first = stage.open(SessionStart::New).await;
+    let mut second = stage.open(SessionStart::New).await;
+    first.send("go", MailDelivery::FollowUp).await;
     let throttled = |event: &Event| matches!(event, Event::TurnFailed { fault: ModelFault::RetryAfter { .. }, .. });
     first.until("a throttle", throttled).await;
-    second.send("go", Delivery::FollowUp).await;
+    second.send("go", MailDelivery::FollowUp).await;
     rest(&stage, &mut first).await;
     rest(&stage, &mut second).await;
     let in_time = FakeClock::START.plus(Duration::from_secs(10));
@@ -74,14 +74,14 @@ async fn when_one_session_is_throttled_the_other_waits_with_it() {
 #[tokio::test]
 async fn a_quota_that_one_session_meets_parks_the_others_without_a_request() {
     let stage = stage("{ class: quota-until, after: 1h, message: used up }");
-    let mut first = stage.open(Start::New).await;
-    first.send("go", Delivery::FollowUp).await;
-    let parked = |status: &runtime::Status| matches!(status.root, Some(TaskState::Parked { .. }));
+    let mut first = stage.open(SessionStart::New).await;
+    first.send("go", MailDelivery::FollowUp).await;
+    let parked = |status: &runtime::SessionStatus| matches!(status.root, Some(TaskState::Parked { .. }));
     first.until_status("parked", parked).await;
     let mut others = Vec::new();
     for _ in 0..5 {
-        let mut other = stage.open(Start::New).await;
-        other.send("go", Delivery::FollowUp).await;
+        let mut other = stage.open(SessionStart::New).await;
+        other.send("go", MailDelivery::FollowUp).await;
         other.until_status("parked", parked).await;
         assert_eq!(other.model().requests().len(), 0);
         others.push(other);
@@ -98,12 +98,12 @@ async fn a_quota_that_one_session_meets_parks_the_others_without_a_request() {
 #[tokio::test]
 async fn an_interrupt_reaches_a_session_that_waits_at_the_governor() {
     let stage = stage("{ class: retry-after, after: 10s, message: slow down }");
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a throttle", |event| matches!(event, Event::TurnFailed { .. })).await;
     driver.interrupt().await;
     driver.rest().await;
-    driver.send("again", Delivery::FollowUp).await;
+    driver.send("again", MailDelivery::FollowUp).await;
     rest(&stage, &mut driver).await;
     completed(driver, 2).await;
 }
@@ -115,8 +115,8 @@ async fn whoever_interrupts_a_wait_for_the_next_attempt_does_not_wait_for_it() {
     // One waits where it is, the other with everybody who shares the account, by a clock that does not move.
     let alone = scenario().script(&rules(&format!("  - fail: {fail}\n"))).ready();
     for stage in [alone, stage(fail)] {
-        let mut driver = stage.open(Start::New).await;
-        driver.send("go", Delivery::FollowUp).await;
+        let mut driver = stage.open(SessionStart::New).await;
+        driver.send("go", MailDelivery::FollowUp).await;
         driver.until("a retry", |event| matches!(event, Event::TurnFailed { retry: Some(_), .. })).await;
         let asked = std::time::Instant::now();
         driver.interrupt().await;

@@ -4,10 +4,13 @@
 use std::collections::BTreeSet;
 
 use host::{Home, ProcessIdentity};
-use kernel::{Effect, Ending, Input, Kernel, Limits, Point, Refusal, Report, Spawn, TodoMove};
+use kernel::{
+    BoundaryPoint, InputRefusal, Kernel, KernelEffect, KernelInput, RunEnding, RunUpdate, SessionLimits, TaskSpawn,
+    TodoMove,
+};
 use protocol::api::{NewTodo, TodoChange, TodoEdit};
 use protocol::*;
-use store::{Batch, Opened, Reader, SessionFile, SqlLimits, SqlSpace, TodoAuthor, TodoChanges};
+use store::{OwnedSession, SessionFile, SessionReader, SqlConnection, SqlLimits, TodoAuthor, TodoChanges, WriteBatch};
 
 const STEPS: usize = 120;
 
@@ -24,9 +27,9 @@ struct World {
     seed: u64,
     dice: Dice,
     kernel: Kernel,
-    opened: Opened,
-    reader: Reader,
-    space: SqlSpace,
+    opened: OwnedSession,
+    reader: SessionReader,
+    space: SqlConnection,
     home: Home,
     id: SessionId,
     now: u64,
@@ -45,15 +48,15 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().join("home")).unwrap();
         let id = SessionId::new(format!("{seed:032x}").parse().unwrap());
-        let opened = SessionFile::create(&home, id, &ProcessIdentity::current().unwrap(), At(1)).unwrap();
-        let space = SqlSpace::open(&home.session_db(id), SqlLimits::default()).unwrap();
-        let reader = Reader::open(&home, id).unwrap();
-        let (kernel, dice) = (Kernel::new(Limits { live: 3, ..Limits::default() }), Dice(seed));
+        let opened = SessionFile::create(&home, id, &ProcessIdentity::current().unwrap(), Timestamp(1)).unwrap();
+        let space = SqlConnection::open(&home.session_db(id), SqlLimits::default()).unwrap();
+        let reader = SessionReader::open(&home, id).unwrap();
+        let (kernel, dice) = (Kernel::new(SessionLimits { live: 3, ..SessionLimits::default() }), Dice(seed));
         let (tasks, read, now) = (vec![task(0)], Vec::new(), 10);
         let mut world =
             World { seed, dice, kernel, opened, reader, space, home, id, now, tasks, read, _folder: folder };
-        let spec = TaskSpec { rest: Rest::Idle, ..TaskSpec::new(Kind::Main, "main", "root") };
-        let terms = Terms {
+        let spec = TaskSpec { on_complete: CompletionPolicy::Idle, ..TaskSpec::new(TaskType::Main, "main", "root") };
+        let terms = SessionConfig {
             cwd: "/work".into(),
             model: "m".into(),
             permission: PermissionMode::Default,
@@ -62,28 +65,28 @@ impl World {
             ask_user: true,
             max_turns: None,
             root_turns: None,
-            limits: protocol::TermLimits::default(),
+            limits: protocol::AgentLimits::default(),
             budget: Budget::default(),
             effort: None,
             list: ListName::Session,
             version: "1".into(),
         };
-        world.apply(Input::Open { root: task(0), spec, definition: None, terms }).await;
+        world.apply(KernelInput::Open { root: task(0), spec, definition: None, config: terms }).await;
         world
     }
 
     /// Decides and commits; what is refused changes nothing.
-    async fn apply(&mut self, input: Input) {
+    async fn apply(&mut self, input: KernelInput) {
         self.now += 1;
-        let entries = match self.kernel.apply(At(self.now), input) {
+        let entries = match self.kernel.apply(Timestamp(self.now), input) {
             Ok(effects) => effects.into_iter().filter_map(|effect| match effect {
-                Effect::Record(entry) => Some(entry),
+                KernelEffect::Record(entry) => Some(entry),
                 _other => None,
             }),
-            Err(Refusal::Impossible(defect)) => panic!("history {}: {defect}", self.seed),
+            Err(InputRefusal::InvalidEvent(defect)) => panic!("history {}: {defect}", self.seed),
             Err(_refusal) => return,
         };
-        let batch = Batch { entries: entries.collect(), applied_commands: Vec::new() };
+        let batch = WriteBatch { entries: entries.collect(), applied_commands: Vec::new() };
         self.opened.writer.commit(batch).await.unwrap();
     }
 
@@ -113,11 +116,11 @@ impl World {
         loop {
             for TodoChanges { by, changed, gone, upto } in std::mem::take(&mut self.read) {
                 let by = match by {
-                    TodoAuthor::Person => Origin::User,
-                    TodoAuthor::Root(id) | TodoAuthor::Worker(id) => Origin::Task { id },
-                    TodoAuthor::Nobody => panic!("nobody wrote a todo"),
+                    TodoAuthor::Person => Principal::User,
+                    TodoAuthor::Root(id) | TodoAuthor::Worker(id) => Principal::Task { id },
+                    TodoAuthor::Unverified => panic!("nobody wrote a todo"),
                 };
-                self.apply(Input::Todos { by, changed, gone, upto }).await;
+                self.apply(KernelInput::Todos { by, changed, gone, upto }).await;
             }
             self.read = self.reader.todo_changes(&|_n| true).unwrap();
             if self.read.is_empty() {
@@ -135,7 +138,7 @@ impl World {
     }
 
     fn sql(&mut self) {
-        let (a, b, status) = (self.todo(), self.todo(), self.status().word());
+        let (a, b, status) = (self.todo(), self.todo(), self.status().as_str());
         let sql = match self.dice.below(7) {
             0..3 => format!("INSERT INTO todos (id, title, status) VALUES ('{a}', 'x', '{status}')"),
             3 => format!("UPDATE todos SET status = '{status}' WHERE id IN ('{a}', '{b}')"),
@@ -164,10 +167,10 @@ impl World {
         let _refused = store::edit_own_todos(&self.home, self.id, &[edit], drop);
     }
 
-    fn outside(&mut self) -> Input {
+    fn outside(&mut self) -> KernelInput {
         let todo = TodoId(self.todo());
         match self.dice.below(12) {
-            0..2 => Input::BeginFleet(FleetTerms {
+            0..2 => KernelInput::BeginFleet(FleetConfig {
                 goal: "all".into(),
                 parallel: None,
                 retries: 1,
@@ -179,51 +182,59 @@ impl World {
                 plan: None,
                 agent: None,
             }),
-            2 => Input::EndFleet(FleetEnd::Stopped),
-            3 => Input::MoveTodo { todo, to: TodoMove::Reuse(None) },
-            4 => Input::MoveTodo { todo, to: TodoMove::Block("no".into()) },
-            5 => Input::MoveTodo { todo, to: TodoMove::Reopen },
+            2 => KernelInput::EndFleet(FleetEnd::Stopped),
+            3 => KernelInput::MoveTodo { todo, to: TodoMove::Reuse(None) },
+            4 => KernelInput::MoveTodo { todo, to: TodoMove::Block("no".into()) },
+            5 => KernelInput::MoveTodo { todo, to: TodoMove::Reopen },
             _ => {
                 let id = task(self.tasks.len());
-                let due = self.kernel.due("a");
-                let Some(todo) = due.first().cloned() else { return Input::Tick };
+                let due = self.kernel.due_todos("a");
+                let Some(todo) = due.first().cloned() else { return KernelInput::Tick };
                 self.tasks.push(id);
                 let spec = TaskSpec {
                     parent: Some(task(0)),
                     todo: Some(todo),
-                    rest: Rest::Finish,
-                    ..TaskSpec::new(Kind::Agent, "a", "worker")
+                    on_complete: CompletionPolicy::Finish,
+                    ..TaskSpec::new(TaskType::Agent, "a", "worker")
                 };
-                Input::Spawn(Spawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None })
+                KernelInput::Spawn(TaskSpawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None })
             }
         }
     }
 
     /// A worker ends, in one way or another.
     async fn end_one(&mut self) {
-        let running: Vec<Run> = self.kernel.tasks().filter(|task| task.is_running()).map(kernel::Task::run).collect();
+        let running: Vec<RunId> =
+            self.kernel.tasks().filter(|task| task.is_running()).map(kernel::KernelTask::run_id).collect();
         let Some(run) = running.first().copied() else { return };
         match self.dice.below(3) {
-            0 => self.apply(Input::Cancel { task: run.task, by: CancelBy::User, how: Cancel::Abort }).await,
+            0 => self.apply(KernelInput::Cancel { task: run.task, by: CancelBy::User, how: CancelMode::Abort }).await,
             1 => {
-                let ending = Ending::Failed { kind: FailKind::Model, message: "no".into() };
-                self.apply(Input::Report(run, Report::Boundary(Point::Between))).await;
-                self.apply(Input::Report(run, Report::Ended { ending, text: String::new() })).await;
+                let ending = RunEnding::Failed { kind: FailKind::Model, message: "no".into() };
+                self.apply(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between))).await;
+                self.apply(KernelInput::Report(run, RunUpdate::Ended { ending, text: String::new() })).await;
             }
             _ => {
-                self.apply(Input::Report(run, Report::Boundary(Point::Between))).await;
-                let quote =
-                    Quote { input: 1, estimated: 0, least: 1, expected: 1, most: 1, price: None, spare: Cost::ZERO };
-                self.apply(Input::Report(run, Report::TurnBegun { model: "m".into(), quote })).await;
+                self.apply(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between))).await;
+                let quote = TurnQuote {
+                    input: 1,
+                    estimated: 0,
+                    least: 1,
+                    expected: 1,
+                    most: 1,
+                    price: None,
+                    spare: Cost::ZERO,
+                };
+                self.apply(KernelInput::Report(run, RunUpdate::TurnBegun { model: "m".into(), quote })).await;
                 let turn = self.kernel.task(run.task).unwrap().turn;
-                let content = vec![Block::Text { text: "done".into() }];
+                let content = vec![ContentBlock::Text { text: "done".into() }];
                 let (stop, usage, cost) = (StopReason::End, Usage::default(), Cost::ZERO);
                 let model = String::from("m");
-                let answered = Report::TurnAnswered { turn, content, stop, usage, cost, model };
-                self.apply(Input::Report(run, answered)).await;
-                self.apply(Input::Report(run, Report::Boundary(Point::End))).await;
-                let ending = Ending::Completed;
-                self.apply(Input::Report(run, Report::Ended { ending, text: "done".into() })).await;
+                let answered = RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model };
+                self.apply(KernelInput::Report(run, answered)).await;
+                self.apply(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End))).await;
+                let ending = RunEnding::Completed;
+                self.apply(KernelInput::Report(run, RunUpdate::Ended { ending, text: "done".into() })).await;
             }
         }
     }
@@ -232,14 +243,14 @@ impl World {
         let rows = self.reader.todos().unwrap();
         let table: BTreeSet<(TodoId, &str, BTreeSet<TodoId>)> = rows
             .into_iter()
-            .map(|row| (row.todo.id, row.todo.status.word(), row.todo.depends_on.into_iter().collect()))
+            .map(|row| (row.todo.id, row.todo.status.as_str(), row.todo.depends_on.into_iter().collect()))
             .collect();
         let nodes = self.kernel.graph().nodes();
         let graph: BTreeSet<(TodoId, &str, BTreeSet<TodoId>)> =
-            nodes.map(|(id, node)| (id.clone(), node.standing.status().word(), node.depends_on.clone())).collect();
+            nodes.map(|(id, node)| (id.clone(), node.progress.status().as_str(), node.depends_on.clone())).collect();
         assert_eq!(table, graph, "history {}, step {}", self.seed, self.now);
         assert_eq!(self.kernel.graph().cycle(), None, "history {}", self.seed);
-        let mut again = Kernel::new(Limits { live: 3, ..Limits::default() });
+        let mut again = Kernel::new(SessionLimits { live: 3, ..SessionLimits::default() });
         for envelope in self.reader.events_after(0, usize::MAX).unwrap() {
             again.evolve(&envelope.entry).unwrap();
         }
@@ -264,7 +275,7 @@ async fn f1_the_graph_and_the_table_agree_after_each_look_whoever_changed_them()
             Event::TodoReturned { .. } => Some("returned"),
             Event::TodoDone { .. } => Some("done"),
             Event::TodoBlocked { .. } => Some("blocked"),
-            Event::TodoFreed { .. } => Some("freed"),
+            Event::TodoUnblocked { .. } => Some("freed"),
             _other => None,
         }));
     }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use protocol::{AgentSpec, AnswerStatus, Delivery, Event, Isolation, Outcome, Spawns};
-use runtime::Start;
+use protocol::{AgentSpec, Event, Isolation, MailDelivery, SpawnPolicy, TaskOutcome, ToolResultStatus};
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, SessionFixture, scenario};
 
 use crate::support::rules;
@@ -15,7 +15,7 @@ fn maker() -> AgentSpec {
         name: "maker".into(),
         isolation: Some(Isolation::Worktree { base: None, dirty: false }),
         model_invocable: true,
-        spawns: Spawns::Anybody,
+        spawns: SpawnPolicy::Anybody,
         ..AgentSpec::default()
     }
 }
@@ -55,8 +55,8 @@ fn ready(scenario: Scenario) -> SessionFixture {
 }
 
 async fn play(stage: &SessionFixture) -> PlayedSession {
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     driver.leave().await
 }
@@ -65,7 +65,7 @@ fn placed(run: &PlayedSession) -> String {
     run.events()
         .iter()
         .find_map(|it| match &it.entry.event {
-            Event::WorkPlaced { path, .. } => Some(path.clone()),
+            Event::WorkCheckedOut { path, .. } => Some(path.clone()),
             _other => None,
         })
         .unwrap()
@@ -112,7 +112,7 @@ async fn a8_an_agent_works_in_its_own_checkout_and_its_parent_is_told_how_to_get
     let order = order(
         &run,
         &[
-            |event| matches!(event, Event::WorkPlaced { .. }),
+            |event| matches!(event, Event::WorkCheckedOut { .. }),
             |event| matches!(event, Event::CallStarted { call } if call.0 == "c1"),
             |event| matches!(event, Event::WorkSealed { .. }),
             |event| matches!(event, Event::ActivationEnded { .. }),
@@ -127,7 +127,7 @@ async fn q40_without_a_repository_the_agent_fails_and_is_never_asked() {
     let run = play(&stage).await;
     let told = run.text();
     assert!(told.contains("failed") && told.contains("in no git repository") && !told.contains("worked"), "{told}");
-    assert_eq!(run.count(|event| matches!(event, Event::WorkPlaced { .. })), 0);
+    assert_eq!(run.count(|event| matches!(event, Event::WorkCheckedOut { .. })), 0);
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn a8_agents_and_commands_below_it_work_in_the_same_checkout() {
     ));
     let run = play(&stage).await;
     assert_eq!(sealed(&run).1, ["below.txt", "shell.txt"], "{}", run.transcript());
-    assert_eq!(run.count(|event| matches!(event, Event::WorkPlaced { .. })), 1);
+    assert_eq!(run.count(|event| matches!(event, Event::WorkCheckedOut { .. })), 1);
     assert_eq!((stage.file("below.txt"), stage.file("shell.txt")), (None, None));
 }
 
@@ -178,7 +178,7 @@ async fn a8_the_users_files_and_other_checkouts_are_out_of_its_reach() {
     };
     for id in ["up", "cat", "beside", "yours", "own"] {
         let answer = answered(id);
-        assert!(matches!(answer.status, AnswerStatus::Denied | AnswerStatus::Refused), "{id}: {answer:?}");
+        assert!(matches!(answer.status, ToolResultStatus::Denied | ToolResultStatus::Refused), "{id}: {answer:?}");
     }
     assert_eq!(stage.file("stray.txt"), None);
 }
@@ -199,31 +199,31 @@ const HANGS: &str = "  - when: { turn: 1 }
 #[tokio::test]
 async fn a8_after_a_crash_the_work_goes_on_in_the_same_checkout() {
     let stage = ready(starts(HANGS));
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("the second call", |event| matches!(event, Event::CallStarted { call } if call.0.contains("2"))).await;
     let id = driver.id();
     driver.crash().await;
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!(run.count(|event| matches!(event, Event::WorkPlaced { .. })), 1);
+    assert_eq!(run.count(|event| matches!(event, Event::WorkCheckedOut { .. })), 1);
     assert_eq!(sealed(&run).1, ["b.txt", "c.txt"]);
 }
 
 #[tokio::test]
 async fn q40_a_checkout_that_is_gone_after_a_crash_fails_the_task() {
     let stage = ready(starts(HANGS));
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
-    let placed = driver.until("the place", |event| matches!(event, Event::WorkPlaced { .. })).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
+    let placed = driver.until("the place", |event| matches!(event, Event::WorkCheckedOut { .. })).await;
     driver.until("the second call", |event| matches!(event, Event::CallStarted { call } if call.0.contains("2"))).await;
     let id = driver.id();
     driver.crash().await;
-    let Event::WorkPlaced { path, .. } = &placed.entry.event else { panic!("{placed:?}") };
+    let Event::WorkCheckedOut { path, .. } = &placed.entry.event else { panic!("{placed:?}") };
     fs::remove_dir_all(path).unwrap();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
@@ -261,7 +261,7 @@ async fn q41_a_folder_that_vanishes_under_a_command_is_an_error() {
     );
     let stage = scenario().script(&script).allow_all().file("a.txt", "x").ready();
     let run = play(&stage).await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     for it in run.events() {
         if let Event::CallAnswered { call, answer, .. } = &it.entry.event {
             assert!(answer.status.is_error(), "{call}: {answer:?}");

@@ -1,8 +1,8 @@
 //! Mail at every point of an agent's life: while its model is asked, while its tools run, and at rest.
 
 use insta::assert_snapshot;
-use protocol::{Delivery, Event};
-use runtime::Start;
+use protocol::{Event, MailDelivery};
+use runtime::SessionStart;
 use testkit::session::{SessionDriver, SessionFixture, scenario};
 
 use crate::support::{Gate, UNTIL_GO, relay, rules, script, until_file};
@@ -15,10 +15,10 @@ fn asking() -> (std::sync::Arc<Gate>, SessionFixture) {
     (gate, stage)
 }
 
-async fn while_asking(delivery: Delivery) -> String {
+async fn while_asking(delivery: MailDelivery) -> String {
     let (gate, stage) = asking();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     driver.send("news", delivery).await;
     gate.open();
@@ -28,17 +28,17 @@ async fn while_asking(delivery: Delivery) -> String {
 
 #[tokio::test]
 async fn steering_mail_is_read_after_the_turn_under_way() {
-    assert_snapshot!(while_asking(Delivery::Steer).await);
+    assert_snapshot!(while_asking(MailDelivery::Steer).await);
 }
 
 #[tokio::test]
 async fn a_follow_up_is_read_where_the_activation_would_end() {
-    assert_snapshot!(while_asking(Delivery::FollowUp).await);
+    assert_snapshot!(while_asking(MailDelivery::FollowUp).await);
 }
 
 #[tokio::test]
 async fn interrupting_mail_drops_the_question_and_is_read_at_once() {
-    assert_snapshot!(while_asking(Delivery::Interrupt).await);
+    assert_snapshot!(while_asking(MailDelivery::Interrupt).await);
 }
 
 /// A session whose first call runs until there is a file called `go`, and whose second waits for it.
@@ -52,8 +52,8 @@ async fn acting() -> SessionDriver {
 "
     ));
     let stage = scenario().script(&answers).allow_all().ready();
-    let driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     until_file(&stage.path("began")).await;
     driver
 }
@@ -61,7 +61,7 @@ async fn acting() -> SessionDriver {
 #[tokio::test]
 async fn steering_mail_waits_for_the_calls() {
     let mut driver = acting().await;
-    driver.send("news", Delivery::Steer).await;
+    driver.send("news", MailDelivery::Steer).await;
     std::fs::write(driver.stage().path("go"), "").unwrap();
     driver.rest().await;
     assert_snapshot!(driver.leave().await.transcript());
@@ -70,7 +70,7 @@ async fn steering_mail_waits_for_the_calls() {
 #[tokio::test]
 async fn interrupting_mail_cancels_the_calls_and_is_read_at_once() {
     let mut driver = acting().await;
-    driver.send("news", Delivery::Interrupt).await;
+    driver.send("news", MailDelivery::Interrupt).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(run.file("witness"), None);
@@ -82,7 +82,7 @@ async fn an_interrupt_ends_the_activation_and_its_calls() {
     let mut driver = acting().await;
     driver.interrupt().await;
     driver.rest().await;
-    driver.send("and now?", Delivery::Steer).await;
+    driver.send("and now?", MailDelivery::Steer).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(run.file("witness"), None);
@@ -94,7 +94,7 @@ async fn a_stop_ends_everything_and_a_prompt_opens_the_session_again() {
     let mut driver = acting().await;
     driver.stop().await.unwrap();
     driver.rest().await;
-    driver.send("and now?", Delivery::FollowUp).await;
+    driver.send("and now?", MailDelivery::FollowUp).await;
     driver.rest().await;
     assert_snapshot!(driver.leave().await.transcript());
 }
@@ -102,15 +102,17 @@ async fn a_stop_ends_everything_and_a_prompt_opens_the_session_again() {
 #[tokio::test]
 async fn mail_of_every_kind_wakes_a_session_at_rest() {
     let stage = scenario().script(&rules("  - answer: [say: \"heard: ${prompt}\"]\n")).ready();
-    let mut driver = stage.open(Start::New).await;
-    for (text, delivery) in [("one", Delivery::Steer), ("two", Delivery::FollowUp), ("three", Delivery::Interrupt)] {
+    let mut driver = stage.open(SessionStart::New).await;
+    for (text, delivery) in
+        [("one", MailDelivery::Steer), ("two", MailDelivery::FollowUp), ("three", MailDelivery::Interrupt)]
+    {
         driver.send(text, delivery).await;
         driver.rest().await;
     }
     // Nothing is under way: there is nothing to interrupt or stop.
     driver.interrupt().await;
     driver.stop().await.unwrap();
-    driver.send("four", Delivery::FollowUp).await;
+    driver.send("four", MailDelivery::FollowUp).await;
     driver.rest().await;
     assert_snapshot!(driver.leave().await.transcript());
 }
@@ -123,10 +125,10 @@ async fn mail_between_two_tries_is_read_by_the_next() {
   - answer: [say: \"heard: ${prompt}\"]
 ",
     );
-    let mut driver = scenario().script(&script).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = scenario().script(&script).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a failed try", |event| matches!(event, Event::TurnFailed { .. })).await;
-    driver.send("news", Delivery::Steer).await;
+    driver.send("news", MailDelivery::Steer).await;
     driver.rest().await;
     assert_snapshot!(driver.leave().await.transcript());
 }
@@ -140,10 +142,10 @@ async fn interrupting_mail_does_not_wait_for_the_next_try() {
   - fail: { class: retry-after, after: 55s, message: slow down }
 ",
     );
-    let mut driver = scenario().script(&answers).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = scenario().script(&answers).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a failed try", |event| matches!(event, Event::TurnFailed { .. })).await;
-    driver.send("news", Delivery::Interrupt).await;
+    driver.send("news", MailDelivery::Interrupt).await;
     driver.rest().await;
     assert!(driver.leave().await.transcript().contains("heard: news"));
 }

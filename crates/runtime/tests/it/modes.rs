@@ -2,9 +2,10 @@
 
 use protocol::api::DecideParams;
 use protocol::{
-    AskId, AutopilotStop, CancelBy, Decision, Delivery, Event, Outcome, PermissionMode, PlanAction, SessionMode,
+    AskDecision, AskId, AutopilotStop, CancelBy, Event, MailDelivery, PermissionMode, PlanAction, SessionMode,
+    TaskOutcome,
 };
-use runtime::Start;
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 
 use crate::support::{TIME, rules, time_is_up, turns};
@@ -35,9 +36,9 @@ fn planner() -> Scenario {
 }
 
 async fn asked(driver: &mut SessionDriver) -> AskId {
-    driver.send("plan it", Delivery::FollowUp).await;
-    let asked = driver.until("a plan", |event| matches!(event, Event::Asked(_))).await;
-    let Event::Asked(ask) = asked.entry.event else { panic!("it asks") };
+    driver.send("plan it", MailDelivery::FollowUp).await;
+    let asked = driver.until("a plan", |event| matches!(event, Event::AskOpened(_))).await;
+    let Event::AskOpened(ask) = asked.entry.event else { panic!("it asks") };
     ask.id
 }
 
@@ -75,9 +76,9 @@ async fn x1_an_approved_plan_is_carried_out() {
         (PlanAction::AutopilotFleet, "You lead a fleet"),
     ] {
         let stage = planner().ask_wait(None).ready();
-        let mut driver = stage.open(Start::New).await;
+        let mut driver = stage.open(SessionStart::New).await;
         let ask = asked(&mut driver).await;
-        driver.session().decide(DecideParams { ask, decision: Decision::Proceed { action } }).await.unwrap();
+        driver.session().decide(DecideParams { ask, decision: AskDecision::Proceed { action } }).await.unwrap();
         driver.rest().await;
         let run = driver.leave().await;
         assert_eq!(run.file("a.txt").as_deref(), Some("done"), "{action}");
@@ -90,11 +91,11 @@ async fn x1_an_approved_plan_is_carried_out() {
 #[tokio::test]
 async fn x1_what_a_person_says_to_a_plan_reaches_the_model_in_plan_mode() {
     let stage = planner().ask_wait(None).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let ask = asked(&mut driver).await;
     driver
         .session()
-        .decide(DecideParams { ask, decision: Decision::Deny { words: "two files".into() } })
+        .decide(DecideParams { ask, decision: AskDecision::Deny { message: "two files".into() } })
         .await
         .unwrap();
     driver.rest().await;
@@ -135,12 +136,12 @@ async fn x1_children_of_a_planner_change_nothing_either() {
 #[tokio::test]
 async fn x1_the_plan_of_a_session_outlives_its_owner_and_its_mode_too() {
     let stage = planner().mode(PermissionMode::AllowAll).ask_wait(None).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let (ask, id) = (asked(&mut driver).await, driver.id());
     driver.crash().await;
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
-    let decision = Decision::Proceed { action: PlanAction::Interactive };
+    let decision = AskDecision::Proceed { action: PlanAction::Interactive };
     driver.session().decide(DecideParams { ask, decision }).await.unwrap();
     driver.rest().await;
     assert_eq!(driver.leave().await.file("a.txt").as_deref(), Some("done"));
@@ -149,11 +150,11 @@ async fn x1_the_plan_of_a_session_outlives_its_owner_and_its_mode_too() {
 #[tokio::test]
 async fn x4_mode_and_plan_stay_over_resume_and_fork() {
     let stage = planner().ask_wait(None).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     asked(&mut driver).await;
     let id = driver.id();
     driver.leave().await;
-    let driver = stage.open(Start::Fork(id)).await;
+    let driver = stage.open(SessionStart::Fork(id)).await;
     // Whoever opens it says so again; the log has it once.
     assert_eq!(driver.session().mode().await.unwrap(), SessionMode::Plan);
     assert_eq!(driver.session().plan().unwrap().as_deref(), Some("1. Write a.txt\n"));
@@ -164,7 +165,7 @@ async fn x4_mode_and_plan_stay_over_resume_and_fork() {
 
 /// A model on autopilot.
 fn pilot(script: &str, continues: u32) -> Scenario {
-    let limits = kernel::Limits { continues, ..kernel::Limits::default() };
+    let limits = kernel::SessionLimits { max_continues: continues, ..kernel::SessionLimits::default() };
     scenario().script(script).allow_all().limits(limits).session_mode(SessionMode::Autopilot)
 }
 
@@ -237,7 +238,7 @@ async fn a_report_on_the_objective_ends_the_run() {
         rules("  - answer:\n      - call: { tool: task_complete, input: { summary: All of it, status: done } }\n");
     let run = pilot(&script, 9).prompt("do it").run().await;
     assert_eq!(stops(&run), [(AutopilotStop::Complete { summary: "All of it".into() }, 0)], "{}", run.transcript());
-    assert_eq!((turns_of(&run), run.text(), run.outcome()), (2, "All of it", Some(&Outcome::Completed)));
+    assert_eq!((turns_of(&run), run.text(), run.outcome()), (2, "All of it", Some(&TaskOutcome::Completed)));
 }
 
 /// A2: a model that never stops calling is stopped.
@@ -250,7 +251,7 @@ async fn calls_that_bring_the_same_answers_again_and_again_are_no_change() {
         let run = pilot(&rules(&format!("  - answer:\n{calls}")), 9).prompt("do it").run().await;
         assert_eq!(stops(&run), [(AutopilotStop::NoChange, 0)], "{}", run.transcript());
         assert!(turns_of(&run) <= 10, "{} turns", turns_of(&run));
-        assert_eq!(run.outcome(), Some(&Outcome::Completed));
+        assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     }
 }
 
@@ -258,7 +259,7 @@ async fn calls_that_bring_the_same_answers_again_and_again_are_no_change() {
 #[tokio::test]
 async fn autopilot_ends_at_its_limit_of_turns() {
     let script = rules("  - answer:\n      - call: { tool: shell, input: { command: 'echo ${turn}' } }\n");
-    let limits = kernel::Limits { autopilot_turns: 12, ..kernel::Limits::default() };
+    let limits = kernel::SessionLimits { autopilot_turns: 12, ..kernel::SessionLimits::default() };
     let run = scenario().script(&script).allow_all().limits(limits).session_mode(SessionMode::Autopilot);
     let run = run.prompt("do it").run().await;
     assert_eq!(stops(&run), [(AutopilotStop::Limit, 0)], "{}", run.transcript());
@@ -341,8 +342,8 @@ async fn x2_whoever_reports_before_its_agents_end_hears_of_them_and_is_done() {
 async fn x2_a_person_who_stops_it_ends_it() {
     let script = rules("  - answer:\n      - say: working\n      - hang: true\n");
     let stage = pilot(&script, 5).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("do it", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("do it", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     driver.interrupt().await;
     driver.rest().await;
@@ -361,13 +362,13 @@ async fn x2_the_count_goes_on_after_a_crash() {
 "#,
     );
     let stage = pilot(&script, 1).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("do it", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("do it", MailDelivery::FollowUp).await;
     driver.until("a continuation", |event| matches!(event, Event::AutopilotContinued { .. })).await;
     driver.asked(2).await;
     let id = driver.id();
     driver.crash().await;
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     // Without somebody who lets it go on nothing happens.
     assert!(!driver.session().status().borrow().continuation_due);
     driver.resume().await;
@@ -382,7 +383,7 @@ async fn x2_the_count_goes_on_after_a_crash() {
 #[tokio::test]
 async fn x2_an_objective_puts_a_session_on_autopilot() {
     let stage = scenario().script(&rules(FORGETFUL)).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     driver.session().set_objective("do it").await.unwrap();
     driver.until("the end", |event| matches!(event, Event::AutopilotStopped { .. })).await;
     driver.rest().await;
@@ -401,8 +402,8 @@ async fn x2_not_asking_the_user_is_no_autopilot() {
 async fn x2_time_that_is_up_is_not_continued() {
     let last = "  - when: { prompt: 'your last answer' }\n    answer: [say: this far I came]\n";
     let script = rules(&format!("{last}  - answer:\n      - say: working\n      - hang: true\n"));
-    let mut driver = pilot(&script, 5).timeout(TIME).ready().open(Start::New).await;
-    driver.send("do it", Delivery::FollowUp).await;
+    let mut driver = pilot(&script, 5).timeout(TIME).ready().open(SessionStart::New).await;
+    driver.send("do it", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     time_is_up().await;
     driver.rest().await;
@@ -413,17 +414,17 @@ async fn x2_time_that_is_up_is_not_continued() {
 #[tokio::test]
 async fn x1_requests_begin_as_the_one_before_when_the_mode_changes() {
     let stage = scenario().script(&rules("  - answer: [say: \"Turn ${turn}.\"]\n")).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("one", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("one", MailDelivery::FollowUp).await;
     driver.rest().await;
     driver.session().set_mode(SessionMode::Plan).await.unwrap();
-    driver.send("two", Delivery::FollowUp).await;
+    driver.send("two", MailDelivery::FollowUp).await;
     driver.rest().await;
     let requests = driver.model().requests();
     let [first, second] = &requests[..] else { panic!("{}", requests.len()) };
     assert_eq!(first.system, second.system);
     assert!(second.messages.starts_with(&first.messages));
-    let names = |request: &model::Request| request.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
+    let names = |request: &model::ModelRequest| request.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
     let (before, after) = (names(first), names(second));
     assert_eq!(after[before.len()..], ["write_plan", "exit_plan_mode"]);
     driver.leave().await;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use model::{Deltas, Facts, Model, Request};
-use protocol::{Delivery, Event, FailKind, ModelFault, Outcome, TaskState};
-use runtime::{Start, Status};
+use model::{Deltas, Model, ModelFacts, ModelRequest};
+use protocol::{Event, FailKind, MailDelivery, ModelFault, TaskOutcome, TaskState};
+use runtime::{SessionStart, SessionStatus};
 use testkit::session::{FakeClock, scenario};
 
 use crate::support::{awake, breathe, eventually, rules, script};
@@ -16,7 +16,7 @@ const AGENTS: usize = 20;
 /// A model of an account whose quota is used up after so many requests, until an hour after the test's beginning.
 #[derive(Debug)]
 struct Metered {
-    facts: Facts,
+    facts: ModelFacts,
     open: Arc<dyn Model>,
     closed: Arc<dyn Model>,
     quota: usize,
@@ -29,7 +29,7 @@ const RESET: Duration = Duration::from_secs(3600);
 impl Metered {
     fn new(answers: &str, quota: usize) -> Arc<Metered> {
         Arc::new(Metered {
-            facts: Facts { bucket: Some("demo/account/model".into()), ..Facts::UNKNOWN },
+            facts: ModelFacts { bucket: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN },
             open: script(answers),
             closed: script(&rules("  - fail: { class: quota-until, after: 1h, message: used up }\n")),
             quota,
@@ -48,11 +48,11 @@ impl Model for Metered {
         self.open.name()
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         &self.facts
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         let used_up = self.asked.fetch_add(1, Ordering::SeqCst) >= self.quota;
         if used_up && request.at < FakeClock::START.plus(RESET) {
             self.refused.fetch_add(1, Ordering::SeqCst);
@@ -87,10 +87,10 @@ fn marks() -> String {
 #[tokio::test]
 async fn q19_a_used_up_quota_parks_the_whole_tree_and_lets_it_go_on_with_nothing_done_twice() {
     let model = Metered::new(&marks(), 1 + 2 * AGENTS);
-    let limits = kernel::Limits { live: 6, ..kernel::Limits::default() };
+    let limits = kernel::SessionLimits { live: 6, ..kernel::SessionLimits::default() };
     let stage = scenario().model(Arc::clone(&model) as Arc<dyn Model>).allow_all().limits(limits).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     let is_parked = |state: &TaskState| matches!(state, TaskState::Parked { .. });
     eventually("everybody parked or done", || {
         // The governor's own pauses pass; they are far shorter than the quota's.
@@ -107,7 +107,7 @@ async fn q19_a_used_up_quota_parks_the_whole_tree_and_lets_it_go_on_with_nothing
     // Half the time passes, in which nobody asks.
     stage.clock().advance(RESET / 2);
     breathe().await;
-    driver.until_status("still parked", |status: &Status| !status.quiet).await;
+    driver.until_status("still parked", |status: &SessionStatus| !status.quiet).await;
     assert_eq!((driver.model().requests().len(), model.refused()), (asked, refused));
     stage.clock().advance(RESET);
     eventually("rest", || {
@@ -118,7 +118,7 @@ async fn q19_a_used_up_quota_parks_the_whole_tree_and_lets_it_go_on_with_nothing
     driver.rest().await;
     assert_eq!(model.refused(), refused);
     let run = driver.leave().await;
-    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{}", run.transcript());
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)), "{}", run.transcript());
     let marks = std::fs::read_dir(stage.path("marks")).unwrap().count();
     assert_eq!(marks, 3 * AGENTS);
     let quota = |event: &Event| matches!(event, Event::TurnFailed { fault: ModelFault::QuotaUntil { .. }, .. });
@@ -136,7 +136,7 @@ async fn q2_a_stream_that_is_cut_after_a_call_runs_nothing_and_is_asked_again() 
 ",
     );
     let run = scenario().script(&script).allow_all().prompt("go").run().await;
-    assert_eq!((run.outcome(), run.text(), run.file("witness")), (Some(&Outcome::Completed), "whole", None));
+    assert_eq!((run.outcome(), run.text(), run.file("witness")), (Some(&TaskOutcome::Completed), "whole", None));
     assert_eq!(run.count(|event| matches!(event, Event::CallStarted { .. })), 0);
 }
 
@@ -149,15 +149,15 @@ async fn q2_a_stream_that_is_cut_every_time_is_a_failure() {
       - cut: true
 ",
     );
-    let mut driver = scenario().script(&script).allow_all().ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = scenario().script(&script).allow_all().ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     for _ in 0..5 {
         driver.until("a cut", |event| matches!(event, Event::TurnFailed { .. })).await;
         awake(4).await;
     }
     driver.rest().await;
     let run = driver.leave().await;
-    assert!(matches!(run.outcome(), Some(Outcome::Failed { kind: FailKind::Model, .. })), "{:?}", run.outcome());
+    assert!(matches!(run.outcome(), Some(TaskOutcome::Failed { kind: FailKind::Model, .. })), "{:?}", run.outcome());
     assert_eq!(run.file("witness"), None);
 }
 
@@ -179,8 +179,8 @@ async fn a_key_that_is_revoked_in_the_middle_parks_its_user_and_what_was_done_st
 ",
     );
     let stage = scenario().script(&script).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until_status("parked", |status| status.parked.is_some_and(|parking| parking.until.is_none())).await;
     let run = driver.leave().await;
     let worker = run.tasks().iter().find(|task| task.path == "/root/w").unwrap();
@@ -204,7 +204,9 @@ async fn q41_a_folder_that_is_gone_is_an_error_and_no_empty_success() {
     let run = scenario().script(&script).allow_all().prompt("go").run().await;
     assert!(!run.text().contains("here"), "{}", run.text());
     let done = |event: &Event| match event {
-        Event::CallAnswered { call, answer, .. } => call.0 == "late" && answer.status == protocol::AnswerStatus::Done,
+        Event::CallAnswered { call, answer, .. } => {
+            call.0 == "late" && answer.status == protocol::ToolResultStatus::Done
+        }
         _other => false,
     };
     assert_eq!(run.count(done), 0, "{}", run.transcript());
@@ -225,11 +227,11 @@ impl Model for Locked {
         self.open.name()
     }
 
-    fn facts(&self) -> &Facts {
-        &Facts::UNKNOWN
+    fn facts(&self) -> &ModelFacts {
+        &ModelFacts::UNKNOWN
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         let refused = self.asked.fetch_add(1, Ordering::SeqCst) >= self.answers && !self.valid.load(Ordering::SeqCst);
         if refused { self.closed.ask(request) } else { self.open.ask(request) }
     }
@@ -245,16 +247,16 @@ async fn agents_whose_key_is_refused_in_the_middle_are_parked_and_resume_with_a_
         valid: std::sync::atomic::AtomicBool::new(false),
     });
     let stage = scenario().model(Arc::clone(&model) as Arc<dyn Model>).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until_status("parked", |status| status.parked.is_some_and(|parking| parking.until.is_none())).await;
     assert!(driver.tasks().iter().all(|task| task.last_outcome.is_none()), "nobody has failed");
     let id = driver.leave().await.id();
     model.valid.store(true, Ordering::SeqCst);
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
-    assert!(driver.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
+    assert!(driver.tasks().iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)));
 }
 
 #[tokio::test]
@@ -269,15 +271,15 @@ async fn a_root_that_waits_for_a_parked_agent_makes_the_session_parked() {
 ",
     );
     let stage = scenario().model(Metered::new(&answers, 1)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until_status("parked", |status| status.parked.is_some()).await;
     assert_eq!(driver.session().status().borrow().root, Some(TaskState::Running));
     let id = driver.leave().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.until_status("parked", |status| status.parked.is_some()).await;
     stage.clock().advance(RESET * 2);
     driver.rest().await;
-    assert!(driver.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
+    assert!(driver.tasks().iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)));
 }

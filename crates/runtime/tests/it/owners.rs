@@ -3,8 +3,8 @@
 use std::fs;
 
 use insta::assert_snapshot;
-use protocol::{Delivery, Event, HookEvent, Outcome};
-use runtime::{OpenError, Start};
+use protocol::{Event, HookEvent, MailDelivery, TaskOutcome};
+use runtime::{SessionOpenError, SessionStart};
 use store::StoreError;
 use testkit::session::{PlayedSession, SessionDriver, SessionFixture, scenario};
 
@@ -37,8 +37,8 @@ async fn in_a_call() -> (SessionFixture, SessionDriver) {
 "
     ));
     let stage = scenario().script(&answers).allow_all().ready();
-    let driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     let second = || stage.file("witness").is_some_and(|text| text.contains("second"));
     eventually("the second call", second).await;
     (stage, driver)
@@ -47,7 +47,7 @@ async fn in_a_call() -> (SessionFixture, SessionDriver) {
 async fn go_on_after_a_call(how: Exit) -> PlayedSession {
     let (stage, driver) = in_a_call().await;
     let id = exit(driver, how).await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     assert!(driver.session().has_work().await.unwrap());
     driver.resume().await;
     driver.rest().await;
@@ -68,11 +68,11 @@ async fn a_call_that_ran_when_its_owner_died_is_interrupted_and_the_rest_runs() 
 
 async fn go_on_after_a_question(how: Exit) -> PlayedSession {
     let stage = scenario().model(relay([silence(), script(&rules("  - answer: [say: here]\n"))])).ready();
-    let driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     let id = exit(driver, how).await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     driver.leave().await
@@ -99,13 +99,13 @@ async fn lose_a_background_command(how: Exit) -> PlayedSession {
 "
     ));
     let stage = scenario().script(&answers).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("an answer", |event| matches!(event, Event::ActivationEnded { .. })).await;
     until_file(&stage.path("began")).await;
     let id = exit(driver, how).await.id();
     fs::write(stage.path("go"), "").unwrap();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
@@ -136,11 +136,11 @@ async fn a_call_that_waited_for_a_command_is_told_that_it_was_lost() {
 "
     ));
     let stage = scenario().script(&answers).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
     let id = driver.leave().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     assert_snapshot!(driver.leave().await.transcript());
@@ -151,15 +151,15 @@ async fn an_answer_that_is_durable_is_not_asked_for_again() {
     let gate = Gate::says("the answer");
     // Hooks are told before it ends, so that its answer is durable before its end is.
     let stage = scenario().model(relay([gate.clone(), silence()])).hook(on(HookEvent::AgentStop, "true")).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     // The answer can be written, and the end of the activation cannot.
     stage.probe().fail_commit(2);
     gate.open();
     driver.until_status("a pause", |status| status.paused.is_some()).await;
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     assert_eq!(driver.model().requests().len(), 1);
@@ -170,7 +170,7 @@ async fn an_answer_that_is_durable_is_not_asked_for_again() {
 async fn nothing_goes_on_before_it_is_let() {
     let (stage, driver) = in_a_call().await;
     let id = driver.leave().await.id();
-    let driver = stage.open(Start::Resume(id)).await;
+    let driver = stage.open(SessionStart::Resume(id)).await;
     assert!(driver.session().status().borrow().quiet);
     driver.leave().await;
     assert_eq!(stage.file("witness").unwrap(), "first\nsecond\n");
@@ -179,9 +179,9 @@ async fn nothing_goes_on_before_it_is_let() {
 #[tokio::test]
 async fn a_session_that_a_live_process_owns_is_not_opened_twice() {
     let stage = scenario().ready();
-    let driver = stage.open(Start::New).await;
-    let second = stage.try_open(Start::Resume(driver.id())).await;
-    assert!(matches!(second, Err(OpenError::Store(StoreError::Owned { .. }))), "{second:?}");
+    let driver = stage.open(SessionStart::New).await;
+    let second = stage.try_open(SessionStart::Resume(driver.id())).await;
+    assert!(matches!(second, Err(SessionOpenError::Store(StoreError::Owned { .. }))), "{second:?}");
     driver.leave().await;
 }
 
@@ -189,20 +189,20 @@ async fn a_session_that_a_live_process_owns_is_not_opened_twice() {
 async fn a_copy_begins_with_the_past_and_nothing_that_was_under_way_goes_on_in_it() {
     let (stage, driver) = in_a_call().await;
     let original = driver.leave().await;
-    let mut copy = stage.open(Start::Fork(original.id())).await;
+    let mut copy = stage.open(SessionStart::Fork(original.id())).await;
     copy.resume().await;
     assert!(!copy.session().has_work().await.unwrap());
-    copy.send("and here?", Delivery::FollowUp).await;
+    copy.send("and here?", MailDelivery::FollowUp).await;
     copy.rest().await;
     let copy = copy.leave().await;
     assert_ne!(copy.id(), original.id());
-    assert_eq!(copy.outcome(), Some(&Outcome::Completed));
+    assert_eq!(copy.outcome(), Some(&TaskOutcome::Completed));
     assert_eq!(stage.file("witness").unwrap(), "first\nsecond\n");
     assert_snapshot!(copy.transcript());
 
-    let reader = store::Reader::open(stage.home(), original.id()).unwrap();
+    let reader = store::SessionReader::open(stage.home(), original.id()).unwrap();
     assert_eq!(reader.events_after(0, usize::MAX).unwrap(), original.events());
-    let mut driver = stage.open(Start::Resume(original.id())).await;
+    let mut driver = stage.open(SessionStart::Resume(original.id())).await;
     driver.resume().await;
     driver.rest().await;
     driver.leave().await;
@@ -212,11 +212,11 @@ async fn a_copy_begins_with_the_past_and_nothing_that_was_under_way_goes_on_in_i
 #[tokio::test]
 async fn a_running_session_can_be_copied_and_runs_on() {
     let (stage, mut driver) = in_a_call().await;
-    let copy = stage.open(Start::Fork(driver.id())).await.leave().await;
-    assert!(matches!(copy.outcome(), Some(Outcome::Cancelled { .. })), "{:?}", copy.outcome());
+    let copy = stage.open(SessionStart::Fork(driver.id())).await.leave().await;
+    assert!(matches!(copy.outcome(), Some(TaskOutcome::Cancelled { .. })), "{:?}", copy.outcome());
     fs::write(stage.path("go"), "").unwrap();
     driver.rest().await;
-    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
     assert_eq!(stage.file("witness").unwrap(), "first\nsecond\nthird\n");
 }
 
@@ -226,7 +226,7 @@ async fn a_fork_whose_first_owner_died_at_once_is_still_a_fork() {
     let original = driver.leave().await.id();
     let copy = protocol::SessionId::new("00000000000000000000000000000f0f".parse().unwrap());
     store::fork_session(stage.home(), original, copy).unwrap();
-    let driver = stage.open(Start::Resume(copy)).await;
+    let driver = stage.open(SessionStart::Resume(copy)).await;
     driver.resume().await;
     assert!(!driver.session().has_work().await.unwrap());
     driver.leave().await;

@@ -5,9 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use protocol::api::{DecideParams, Method};
-use protocol::{Answer, AnswerStatus, Ask, CallId, Decision, Delivery, Event, PermissionMode, RuleEffect};
-use rpc::Client;
-use runtime::Start;
+use protocol::{
+    Ask, AskDecision, CallId, Event, MailDelivery, PermissionMode, RuleEffect, ToolResult, ToolResultStatus,
+};
+use rpc::RpcClient;
+use runtime::SessionStart;
 use serde_json::{Value, json};
 use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 
@@ -24,7 +26,7 @@ fn patch(body: &str) -> Value {
 }
 
 /// What became of the calls, in the order they were made.
-fn answers(run: &PlayedSession) -> Vec<Answer> {
+fn answers(run: &PlayedSession) -> Vec<ToolResult> {
     let answer = |event: &Event| match event {
         Event::CallAnswered { call, answer, .. } => Some((call.clone(), answer.clone())),
         _other => None,
@@ -79,12 +81,12 @@ async fn no_mode_lets_an_agent_reach_what_controls_it() {
         tried.extend([("view", json!({ "path": ".bosun" })), ("grep", json!({ "pattern": "c", "path": "link" }))]);
         let stage = controlled(mode).script(&calls(&tried)).ready();
         disguise(stage.home().root(), &stage.path(""));
-        let mut driver = stage.open(Start::New).await;
-        driver.send("go", Delivery::FollowUp).await;
+        let mut driver = stage.open(SessionStart::New).await;
+        driver.send("go", MailDelivery::FollowUp).await;
         driver.rest().await;
         let run = driver.leave().await;
         for (answer, (tool, input)) in answers(&run).iter().zip(&tried) {
-            assert_eq!(answer.status, AnswerStatus::Denied, "{mode}, {tool} {input}: {}", answer.text);
+            assert_eq!(answer.status, ToolResultStatus::Denied, "{mode}, {tool} {input}: {}", answer.text);
         }
         assert_eq!(answers(&run).len(), tried.len());
         for path in CONTROLS.iter().chain(&["second-name", "other-name", "free.txt"]) {
@@ -109,12 +111,12 @@ async fn no_mode_lets_a_command_reach_controls_through_other_names() {
         let tried: Vec<_> = commands.iter().map(|command| ("shell", json!({ "command": command }))).collect();
         let stage = controlled(mode).script(&calls(&tried)).ready();
         disguise(stage.home().root(), &stage.path(""));
-        let mut driver = stage.open(Start::New).await;
-        driver.send("go", Delivery::FollowUp).await;
+        let mut driver = stage.open(SessionStart::New).await;
+        driver.send("go", MailDelivery::FollowUp).await;
         driver.rest().await;
         let run = driver.leave().await;
         for (answer, command) in answers(&run).iter().zip(commands) {
-            assert_eq!(answer.status, AnswerStatus::Denied, "{mode}, {command}: {}", answer.text);
+            assert_eq!(answer.status, ToolResultStatus::Denied, "{mode}, {command}: {}", answer.text);
             assert!(answer.text.contains("controls"), "{mode}, {command}: {}", answer.text);
         }
         assert_eq!(answers(&run).len(), tried.len());
@@ -134,12 +136,12 @@ async fn a_redirection_is_judged_by_where_it_leads() {
     fs::create_dir(stage.path("inner")).unwrap();
     symlink(outer.path().join("outer"), stage.path("away")).unwrap();
     symlink("inner", stage.path("near")).unwrap();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
     let statuses: Vec<_> = answers(&run).iter().map(|answer| answer.status).collect();
-    assert_eq!(statuses, [AnswerStatus::Denied, AnswerStatus::Done]);
+    assert_eq!(statuses, [ToolResultStatus::Denied, ToolResultStatus::Done]);
     assert!(!outer.path().join("outer/new").exists());
     assert_eq!(run.file("inner/new").as_deref(), Some("mine\n"));
 }
@@ -156,8 +158,8 @@ async fn a_search_passes_over_what_controls_an_agent() {
     ];
     let stage = controlled(PermissionMode::AllowAll).script(&calls(&tried)).ready();
     disguise(stage.home().root(), &stage.path(""));
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
     let told: Vec<String> = answers(&run).into_iter().map(|answer| answer.text).collect();
@@ -173,15 +175,15 @@ async fn a_search_passes_over_what_controls_an_agent() {
 
 /// Waits for an ask.
 async fn asked(driver: &mut SessionDriver) -> Ask {
-    let envelope = driver.until("an ask", |event| matches!(event, Event::Asked(_))).await;
-    let Event::Asked(ask) = envelope.entry.event else { panic!("{envelope:?}") };
+    let envelope = driver.until("an ask", |event| matches!(event, Event::AskOpened(_))).await;
+    let Event::AskOpened(ask) = envelope.entry.event else { panic!("{envelope:?}") };
     ask
 }
 
 /// Permits what was asked.
 async fn permit(driver: &SessionDriver, ask: Ask) {
-    let (client, _notifications) = Client::connect(&driver.session().home().socket(driver.id())).await.unwrap();
-    let params = DecideParams { ask: ask.id, decision: Decision::Allow { rules: Vec::new(), input: None } };
+    let (client, _notifications) = RpcClient::connect(&driver.session().home().socket(driver.id())).await.unwrap();
+    let params = DecideParams { ask: ask.id, decision: AskDecision::Allow { rules: Vec::new(), input: None } };
     let _: Value = client.call(Method::AsksDecide, params).await.unwrap();
 }
 
@@ -191,8 +193,8 @@ async fn a_persons_word_covers_the_path_that_a_call_had_and_no_other() {
     for target in ["a", "b"] {
         let stage = scenario().file("a/x", "").file("b/x", "").ask_wait(None).script(&calls(&tried)).ready();
         symlink("a", stage.path("link")).unwrap();
-        let mut driver = stage.open(Start::New).await;
-        driver.send("go", Delivery::FollowUp).await;
+        let mut driver = stage.open(SessionStart::New).await;
+        driver.send("go", MailDelivery::FollowUp).await;
         let ask = asked(&mut driver).await;
         fs::remove_file(stage.path("link")).unwrap();
         symlink(target, stage.path("link")).unwrap();
@@ -204,11 +206,11 @@ async fn a_persons_word_covers_the_path_that_a_call_had_and_no_other() {
         if target == "a" {
             assert_eq!(
                 (answer.status, run.file("a/new.txt").as_deref()),
-                (AnswerStatus::Done, Some("x")),
+                (ToolResultStatus::Done, Some("x")),
                 "{answer:?}"
             );
         } else {
-            assert_eq!((answer.status, run.file("a/new.txt")), (AnswerStatus::Refused, None), "{answer:?}");
+            assert_eq!((answer.status, run.file("a/new.txt")), (ToolResultStatus::Refused, None), "{answer:?}");
             assert!(answer.text.contains("b/new.txt is not what the call was permitted to open"), "{answer:?}");
         }
     }
@@ -237,7 +239,7 @@ async fn rules_on_files_hold_inside_a_search() {
     assert_eq!(told[0], "free.txt\n1: needle\n[2 files left out: they may not be read]\n");
     assert_eq!(told[1], "free.txt\n[2 files left out: they may not be read]\n");
     assert_eq!(told[2], "deep/ has 0 entries\n[2 files left out: they may not be read]\n");
-    assert!(answers[3..].iter().all(|answer| answer.status == AnswerStatus::Denied), "{told:#?}");
+    assert!(answers[3..].iter().all(|answer| answer.status == ToolResultStatus::Denied), "{told:#?}");
     assert_eq!((run.file("deep/secret.txt").as_deref(), run.file("free-2.txt")), (Some("needle\n"), None));
 }
 
@@ -253,14 +255,14 @@ async fn a_person_who_permits_a_file_or_a_search_permits_what_was_asked() {
         .ask_wait(None)
         .script(&calls(&tried))
         .ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     for _ in &tried {
         let ask = asked(&mut driver).await;
         permit(&driver, ask).await;
     }
     driver.rest().await;
     let answers = answers(&driver.leave().await);
-    assert_eq!((answers[0].status, answers[0].text.contains("needle")), (AnswerStatus::Done, true), "{answers:?}");
+    assert_eq!((answers[0].status, answers[0].text.contains("needle")), (ToolResultStatus::Done, true), "{answers:?}");
     assert!(answers[1].text.contains("deep/free.txt\n1: needle"), "{answers:?}");
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use protocol::api::{Command, DecideParams};
-use protocol::{AskId, Decision, Delivery, Event, Subject};
-use runtime::Start;
+use protocol::api::{DecideParams, SessionCommand};
+use protocol::{AskDecision, AskId, AskSubject, Event, MailDelivery};
+use runtime::SessionStart;
 use store::post_command;
 use testkit::session::{FakeClock, Scenario, SessionDriver, SessionFixture, scenario};
 
@@ -23,26 +23,26 @@ fn curious() -> Scenario {
 
 /// A session whose model has asked.
 async fn asked(stage: &SessionFixture) -> (SessionDriver, AskId) {
-    let mut driver = stage.open(Start::New).await;
-    driver.send("paint", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("paint", MailDelivery::FollowUp).await;
     let ask = question(&mut driver).await;
     (driver, ask)
 }
 
 async fn question(driver: &mut SessionDriver) -> AskId {
-    let asked = driver.until("a question", |event| matches!(event, Event::Asked(_))).await;
-    let Event::Asked(ask) = asked.entry.event else { panic!("it asks") };
-    let subject = Subject::Question { question: "Which colour?".into(), choices: vec!["red".into(), "blue".into()] };
+    let asked = driver.until("a question", |event| matches!(event, Event::AskOpened(_))).await;
+    let Event::AskOpened(ask) = asked.entry.event else { panic!("it asks") };
+    let subject = AskSubject::Question { question: "Which colour?".into(), choices: vec!["red".into(), "blue".into()] };
     assert_eq!(ask.subject, subject);
     ask.id
 }
 
-async fn decide(driver: &SessionDriver, ask: &AskId, decision: Decision) {
+async fn decide(driver: &SessionDriver, ask: &AskId, decision: AskDecision) {
     driver.session().decide(DecideParams { ask: ask.clone(), decision }).await.unwrap();
 }
 
-fn reply(text: &str) -> Decision {
-    Decision::Reply { text: text.into() }
+fn reply(text: &str) -> AskDecision {
+    AskDecision::Reply { text: text.into() }
 }
 
 const NOBODY: &str = "heard: Nobody answered; decide yourself, and tell the user what you assumed.";
@@ -52,7 +52,7 @@ async fn an_answer_reaches_the_model() {
     let stage = curious().ask_wait(None).ready();
     let (mut driver, ask) = asked(&stage).await;
     // Another kind of decision is none on a question.
-    let allow = DecideParams { ask: ask.clone(), decision: Decision::Allow { rules: Vec::new(), input: None } };
+    let allow = DecideParams { ask: ask.clone(), decision: AskDecision::Allow { rules: Vec::new(), input: None } };
     assert!(driver.session().decide(allow).await.is_err());
     decide(&driver, &ask, reply("blue")).await;
     driver.rest().await;
@@ -64,17 +64,17 @@ async fn a_question_outlives_its_owner() {
     let stage = curious().ask_wait(None).ready();
     let (driver, ask) = asked(&stage).await;
     let id = driver.leave().await.id();
-    let driver = stage.open(Start::Resume(id)).await;
+    let driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     breathe().await;
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     decide(&driver, &ask, reply("red")).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(run.text(), "heard: The user answers: red");
-    assert_eq!(run.count(|event| matches!(event, Event::Asked(_))), 1, "{}", run.transcript());
+    assert_eq!(run.count(|event| matches!(event, Event::AskOpened(_))), 1, "{}", run.transcript());
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn an_answer_that_its_owner_did_not_live_to_see_is_not_lost() {
     let (driver, ask) = asked(&stage).await;
     decide(&driver, &ask, reply("red")).await;
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     assert_eq!(driver.leave().await.text(), "heard: The user answers: red");
@@ -94,10 +94,10 @@ async fn an_answer_reaches_the_model_where_no_more_questions_may_be_asked() {
     let stage = curious().ask_wait(None).ready();
     let (driver, ask) = asked(&stage).await;
     let id = driver.crash().await.id();
-    let answer = Command::Decide(DecideParams { ask, decision: reply("red") });
+    let answer = SessionCommand::Decide(DecideParams { ask, decision: reply("red") });
     post_command(stage.home(), id, &answer, FakeClock::START).unwrap();
     stage.set_ask_wait(Some(Duration::ZERO));
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     assert_eq!(driver.leave().await.text(), "heard: The user answers: red");
@@ -109,7 +109,7 @@ async fn an_owner_that_waits_for_nobody_does_not_wait_for_what_an_earlier_one_as
     let (driver, _ask) = asked(&stage).await;
     let id = driver.leave().await.id();
     stage.set_ask_wait(Some(Duration::ZERO));
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     assert_eq!(driver.leave().await.text(), NOBODY);
@@ -130,7 +130,7 @@ async fn a_question_that_nobody_answers_in_time_is_decided_by_the_model() {
 async fn a_user_may_leave_a_question_unanswered() {
     let stage = curious().ask_wait(None).ready();
     let (mut driver, ask) = asked(&stage).await;
-    decide(&driver, &ask, Decision::Deny { words: String::new() }).await;
+    decide(&driver, &ask, AskDecision::Deny { message: String::new() }).await;
     driver.rest().await;
     assert_eq!(driver.leave().await.text(), NOBODY);
 }
@@ -145,8 +145,8 @@ async fn only_a_session_that_somebody_answers_offers_the_question() {
         (curious().ask_wait(None).no_ask_user(), false),
     ] {
         let stage = scenario.ready();
-        let driver = stage.open(Start::New).await;
-        driver.send("paint", Delivery::FollowUp).await;
+        let driver = stage.open(SessionStart::New).await;
+        driver.send("paint", MailDelivery::FollowUp).await;
         driver.asked(1).await;
         let request = driver.model().requests().remove(0);
         let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use protocol::{Delivery, Event, Outcome, TaskState};
-use runtime::{Start, Status};
+use protocol::{Event, MailDelivery, TaskOutcome, TaskState};
+use runtime::{SessionStart, SessionStatus};
 use testkit::session::{SessionDriver, SessionFixture, scenario};
 
 use crate::support::{relay, rules, script};
@@ -17,13 +17,13 @@ fn stage() -> SessionFixture {
     scenario().model(relay([empty, full])).ready()
 }
 
-fn parked(status: &Status) -> bool {
+fn parked(status: &SessionStatus) -> bool {
     matches!(status.root, Some(TaskState::Parked { .. }))
 }
 
 async fn park(stage: &SessionFixture) -> SessionDriver {
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until_status("parked", parked).await;
     driver
 }
@@ -46,7 +46,7 @@ async fn a_provider_that_asks_to_wait_long_is_waited_for_without_a_slot() {
     stage.clock().advance(HOUR);
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     assert_eq!(run.count(|event| matches!(event, Event::TurnBegun { .. })), 2);
 }
 
@@ -56,7 +56,7 @@ async fn a_machine_that_slept_past_the_reset_goes_on() {
     let mut driver = park(&stage).await;
     stage.clock().advance(8 * HOUR);
     driver.rest().await;
-    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
@@ -64,12 +64,12 @@ async fn a_clock_that_goes_back_delays_and_does_not_confuse() {
     let stage = stage();
     let mut driver = park(&stage).await;
     stage.clock().set_back(8 * HOUR);
-    driver.send("and this", Delivery::FollowUp).await;
+    driver.send("and this", MailDelivery::FollowUp).await;
     assert!(parked(&driver.session().status().borrow()));
     stage.clock().advance(9 * HOUR);
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     assert_eq!(run.count(|event| matches!(event, Event::TaskParked { .. })), 1);
 }
 
@@ -77,7 +77,7 @@ async fn a_clock_that_goes_back_delays_and_does_not_confuse() {
 async fn a_parked_session_that_is_left_is_still_parked_for_the_next_owner() {
     let stage = stage();
     let id = park(&stage).await.leave().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     assert!(parked(&driver.session().status().borrow()));
     stage.clock().advance(HOUR);
@@ -91,7 +91,7 @@ async fn a_parked_session_can_be_interrupted_and_asked_again() {
     let mut driver = park(&stage).await;
     driver.interrupt().await;
     driver.rest().await;
-    driver.send("now", Delivery::FollowUp).await;
+    driver.send("now", MailDelivery::FollowUp).await;
     driver.rest().await;
-    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
 }

@@ -2,8 +2,8 @@
 
 use futures_util::poll;
 use insta::assert_snapshot;
-use protocol::{Delivery, Event, Limit, Outcome};
-use runtime::Start;
+use protocol::{Event, LimitKind, MailDelivery, TaskOutcome};
+use runtime::SessionStart;
 use testkit::session::scenario;
 
 use crate::support::{Gate, TIME, breathe, relay, rules, script, silence, time_is_up};
@@ -16,11 +16,11 @@ fn heard() -> std::sync::Arc<dyn model::Model> {
 async fn an_answer_that_comes_while_the_mail_is_being_written_is_dropped() {
     let gate = Gate::says("too late");
     let stage = scenario().model(relay([gate.clone(), heard()])).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     stage.probe().hold_after(0);
-    let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
+    let mut mail = Box::pin(driver.session().send("news", MailDelivery::Interrupt));
     assert!(poll!(&mut mail).is_pending());
     stage.probe().until_held(1).await;
     gate.open();
@@ -35,14 +35,14 @@ async fn an_answer_that_comes_while_the_mail_is_being_written_is_dropped() {
 async fn a_call_that_ends_while_the_mail_is_being_written_stays_cancelled() {
     let gate = Gate::calls("report_intent", "{\"intent\":\"Trying\"}");
     let stage = scenario().model(relay([gate.clone(), heard()])).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     // The answer passes with the start of its call; what the call itself has to write is held.
     stage.probe().hold_after(1);
     gate.open();
     stage.probe().until_held(1).await;
-    let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
+    let mut mail = Box::pin(driver.session().send("news", MailDelivery::Interrupt));
     assert!(poll!(&mut mail).is_pending());
     breathe().await;
     stage.probe().heal();
@@ -54,20 +54,20 @@ async fn a_call_that_ends_while_the_mail_is_being_written_stays_cancelled() {
 #[tokio::test]
 async fn a_turn_that_is_dropped_as_it_begins_is_not_asked() {
     let stage = scenario().model(heard()).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     stage.probe().hold_after(0);
-    let mut prompt = Box::pin(driver.session().send("go", Delivery::FollowUp));
+    let mut prompt = Box::pin(driver.session().send("go", MailDelivery::FollowUp));
     assert!(poll!(&mut prompt).is_pending());
     // The prompt is held; more mail lines up behind it.
     stage.probe().until_held(1).await;
-    let mut later = Box::pin(driver.session().send("later", Delivery::FollowUp));
+    let mut later = Box::pin(driver.session().send("later", MailDelivery::FollowUp));
     assert!(poll!(&mut later).is_pending());
     breathe().await;
     stage.probe().hold_after(1);
     // That mail is held in turn, so that the turn's beginning and the mail that drops it share a commit behind it.
     stage.probe().until_held(2).await;
     breathe().await;
-    let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
+    let mut mail = Box::pin(driver.session().send("news", MailDelivery::Interrupt));
     assert!(poll!(&mut mail).is_pending());
     breathe().await;
     stage.probe().heal();
@@ -83,14 +83,14 @@ async fn a_turn_that_is_dropped_as_it_begins_is_not_asked() {
 async fn a_command_of_a_call_that_the_mail_cancelled_is_not_started() {
     let gate = Gate::calls("shell", "{\"background\":true,\"command\":\"touch witness\"}");
     let stage = scenario().model(relay([gate.clone(), heard()])).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     // The start of the call is held with its answer, and it is cancelled before it can start anything.
     stage.probe().hold_after(0);
     gate.open();
     stage.probe().until_held(1).await;
-    let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
+    let mut mail = Box::pin(driver.session().send("news", MailDelivery::Interrupt));
     assert!(poll!(&mut mail).is_pending());
     breathe().await;
     stage.probe().heal();
@@ -104,19 +104,19 @@ async fn a_last_answer_that_calls_while_mail_comes_is_the_last_all_the_same() {
     let gate = Gate::calls("view", "{\"path\":\"a.txt\"}");
     let model = relay([silence(), gate.clone(), heard()]);
     let stage = scenario().model(model).timeout(TIME).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     time_is_up().await;
     driver.asked(2).await;
     // Other mail is held, so that the answer and the mail that cancels its call share a commit behind it.
     stage.probe().hold_after(0);
-    let mut first = Box::pin(driver.session().send("first", Delivery::Steer));
+    let mut first = Box::pin(driver.session().send("first", MailDelivery::Steer));
     assert!(poll!(&mut first).is_pending());
     stage.probe().until_held(1).await;
     gate.open();
     breathe().await;
-    let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
+    let mut mail = Box::pin(driver.session().send("news", MailDelivery::Interrupt));
     assert!(poll!(&mut mail).is_pending());
     breathe().await;
     stage.probe().heal();
@@ -124,7 +124,7 @@ async fn a_last_answer_that_calls_while_mail_comes_is_the_last_all_the_same() {
     mail.await.unwrap();
     driver.rest().await;
     let run = driver.leave().await;
-    let late = Outcome::TimedOut { limit: Limit::Time };
+    let late = TaskOutcome::TimedOut { limit: LimitKind::Time };
     let other = |event: &Event| matches!(event, Event::ActivationEnded { outcome, .. } if *outcome != late);
     assert_eq!(run.count(other), 0, "{}", run.transcript());
 }

@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use model::{Deltas, Facts, Lenient, Model, Request, Skill};
-use protocol::{AgentSpec, AnswerStatus, Delivery, Event, FailKind, Limit, Outcome, Spawns, TaskState};
-use runtime::Start;
+use model::{Deltas, LenientModel, Model, ModelFacts, ModelRequest, ModelTier};
+use protocol::{
+    AgentSpec, Event, FailKind, LimitKind, MailDelivery, SpawnPolicy, TaskOutcome, TaskState, ToolResultStatus,
+};
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, scenario};
 
 use crate::support::{relay, rules, script, silence};
 
-const SMALL: Facts = Facts { skill: Skill::Small, ..Facts::UNKNOWN };
+const SMALL: ModelFacts = ModelFacts { tier: ModelTier::Small, ..ModelFacts::UNKNOWN };
 
 const VIEWS: &str = "  - answer:
       - call: { tool: view, input: { path: a.txt } }
@@ -27,11 +29,11 @@ impl Model for Small {
         self.0.name()
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         &SMALL
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         self.0.ask(request)
     }
 }
@@ -45,11 +47,11 @@ impl Model for Shrinking {
         self.0.name()
     }
 
-    fn facts(&self) -> &Facts {
-        if self.1.load(Ordering::SeqCst) { &SMALL } else { &Facts::UNKNOWN }
+    fn facts(&self) -> &ModelFacts {
+        if self.1.load(Ordering::SeqCst) { &SMALL } else { &ModelFacts::UNKNOWN }
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         self.0.ask(request)
     }
 }
@@ -63,13 +65,13 @@ fn started(run: &PlayedSession) -> usize {
 }
 
 fn refused(run: &PlayedSession) -> usize {
-    run.count(|event| matches!(event, Event::CallAnswered { answer, .. } if answer.status == AnswerStatus::Refused))
+    run.count(|event| matches!(event, Event::CallAnswered { answer, .. } if answer.status == ToolResultStatus::Refused))
 }
 
 #[tokio::test]
 async fn a_call_repeated_for_ever_is_refused_and_then_ends_the_activation() {
     let run = small(VIEWS).prompt("go").run().await;
-    let Some(Outcome::Failed { kind: FailKind::NoAnswer, message }) = run.outcome() else {
+    let Some(TaskOutcome::Failed { kind: FailKind::NoAnswer, message }) = run.outcome() else {
         panic!("{:?}", run.outcome())
     };
     assert!(message.starts_with("the model repeats the call `view {\"path\":\"a.txt\"}`"), "{message}");
@@ -81,14 +83,14 @@ async fn a_call_repeated_for_ever_is_refused_and_then_ends_the_activation() {
 async fn a_model_that_heeds_the_refusal_goes_on() {
     let heeds = format!("  - when: {{ answered: {{ status: refused }} }}\n    answer: [say: It says x.]\n{VIEWS}");
     let run = small(&heeds).prompt("go").run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     assert_eq!((started(&run), refused(&run)), (2, 1));
 }
 
 #[tokio::test]
 async fn a_larger_model_may_repeat_itself() {
     let run = scenario().script(&rules(VIEWS)).file("a.txt", "x").max_turns(8).prompt("go").run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::TimedOut { limit: Limit::Turns }));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::TimedOut { limit: LimitKind::Turns }));
     assert_eq!((started(&run), refused(&run)), (8, 0));
 }
 
@@ -98,15 +100,15 @@ async fn a_call_whose_answer_changes_is_no_loop() {
       - call: { tool: shell, input: { command: 'echo x >> log; cat log' } }
 ";
     let run = small(counts).allow_all().max_turns(8).prompt("go").run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::TimedOut { limit: Limit::Turns }));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::TimedOut { limit: LimitKind::Turns }));
     assert_eq!((started(&run), refused(&run)), (8, 0));
 }
 
 #[tokio::test]
 async fn a_prompt_lets_it_try_again() {
-    let mut driver = small(VIEWS).ready().open(Start::New).await;
+    let mut driver = small(VIEWS).ready().open(SessionStart::New).await;
     for prompt in ["go", "again"] {
-        driver.send(prompt, Delivery::FollowUp).await;
+        driver.send(prompt, MailDelivery::FollowUp).await;
         driver.rest().await;
     }
     let run = driver.leave().await;
@@ -118,15 +120,15 @@ async fn a_new_owner_counts_on() {
     let views = || script(&rules(VIEWS));
     let model = relay([views(), views(), views(), views(), silence(), views()]);
     let stage = scenario().model(Arc::new(Small(model))).file("a.txt", "x").ready();
-    let driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(5).await;
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
-    assert!(matches!(run.outcome(), Some(Outcome::Failed { kind: FailKind::NoAnswer, .. })), "{:?}", run.outcome());
+    assert!(matches!(run.outcome(), Some(TaskOutcome::Failed { kind: FailKind::NoAnswer, .. })), "{:?}", run.outcome());
     assert_eq!((started(&run), refused(&run)), (2, 3));
 }
 
@@ -143,9 +145,9 @@ async fn calls_that_are_written_as_text_run_and_are_answered() {
   - answer: [say: "${answer}"]
 "#,
     );
-    let model = Arc::new(Lenient::new(Arc::new(Small(script(&writes)))));
+    let model = Arc::new(LenientModel::new(Arc::new(Small(script(&writes)))));
     let run = scenario().model(model).file("a.txt", "x\n").file("b.txt", "y\n").prompt("go").run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     assert_snapshot!(run.transcript());
 }
 
@@ -164,13 +166,13 @@ async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it(
     // Their tools are listed, so that a small model is told of no others.
     let with = |name: &str, tools: &[&str]| {
         let tools = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
-        let (name, spawns) = (name.into(), Spawns::Anybody);
+        let (name, spawns) = (name.into(), SpawnPolicy::Anybody);
         AgentSpec { name, tools, spawns, model_invocable: true, ..AgentSpec::default() }
     };
     let (main, helper) = (with("main", &["task", "wait"]), with("helper", &["view"]));
     let stage = scenario().main(main).agent(helper).model(Arc::clone(&model) as Arc<dyn Model>).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     let begins = |event: &Event| matches!(event, Event::WaitBegan { .. });
     for _ in 0..2 {
         driver.until("a wait", begins).await;
@@ -179,7 +181,7 @@ async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it(
     driver.until("the third wait", begins).await;
     let id = driver.crash().await.id();
     model.1.store(true, Ordering::SeqCst);
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     stage.clock().advance(Duration::from_secs(11));
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
@@ -205,7 +207,7 @@ async fn a_written_call_of_an_unknown_tool_is_answered_and_those_beside_it_run()
       - say: "```json\n[{\"name\": \"view\", \"arguments\": {\"path\": \"a.txt\"}}, {\"name\": \"read\", \"arguments\": {\"path\": \"a.txt\"}}]\n```"
   - answer: [say: "heard ${answer}"]
 "#;
-    let model = Lenient::new(Arc::new(Small(script(&rules(written)))));
+    let model = LenientModel::new(Arc::new(Small(script(&rules(written)))));
     let run = scenario().model(Arc::new(model)).file("a.txt", "x").prompt("go").run().await;
     assert_eq!((started(&run), refused(&run)), (1, 1), "{}", run.transcript());
     assert!(run.text().starts_with("heard Not run: there is no tool `read`; use `view`."), "{}", run.text());

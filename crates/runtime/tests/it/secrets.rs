@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use protocol::api::{Command, SendParams};
-use protocol::{At, Delivery};
-use runtime::Start;
+use protocol::api::{SendParams, SessionCommand};
+use protocol::{MailDelivery, Timestamp};
+use runtime::SessionStart;
 use testkit::session::scenario;
 
 use crate::support::turns;
@@ -40,8 +40,8 @@ async fn a_key_that_is_said_printed_or_asked_about_is_not_written() {
 "
     ));
     let stage = scenario().script(&script).file("key.txt", KEY).allow_all().secret(KEY).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send(&format!("my key is {KEY}"), Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send(&format!("my key is {KEY}"), MailDelivery::FollowUp).await;
     driver.rest().await;
     let asked = driver.model().requests();
     let run = driver.leave().await;
@@ -54,14 +54,14 @@ async fn a_key_that_is_said_printed_or_asked_about_is_not_written() {
 #[tokio::test]
 async fn a_key_in_a_command_of_another_process_is_gone_once_it_is_carried_out() {
     let stage = scenario().script(&turns("    - - say: hello\n")).secret(KEY).ready();
-    let driver = stage.open(Start::New).await;
+    let driver = stage.open(SessionStart::New).await;
     let id = driver.id();
     driver.leave().await;
     // Long enough to need pages of its own.
     let text = format!("{}my key is {KEY}", "a long story ".repeat(2000));
-    let send = SendParams { task: None, text, images: Vec::new(), delivery: Delivery::FollowUp, display: None };
-    store::post_command(stage.home(), id, &Command::Send(send), At(1)).unwrap();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let send = SendParams { task: None, text, images: Vec::new(), delivery: MailDelivery::FollowUp, display: None };
+    store::post_command(stage.home(), id, &SessionCommand::Send(send), Timestamp(1)).unwrap();
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     assert_eq!(driver.leave().await.text(), "hello");

@@ -6,8 +6,8 @@ use std::time::Duration;
 use std::{fs, io};
 
 use insta::assert_snapshot;
-use protocol::{Delivery, Event, Outcome, TaskState};
-use runtime::{Disk, Start, Status};
+use protocol::{Event, MailDelivery, TaskOutcome, TaskState};
+use runtime::{Disk, SessionStart, SessionStatus};
 use testkit::session::{SessionDriver, scenario};
 
 use crate::support::{UNTIL_GO, eventually, rules};
@@ -22,13 +22,13 @@ fn starting(command: &str, then: &str) -> String {
     ))
 }
 
-fn root_rests(status: &Status) -> bool {
+fn root_rests(status: &SessionStatus) -> bool {
     status.root == Some(TaskState::Idle)
 }
 
 async fn begin(script: &str) -> SessionDriver {
-    let driver = scenario().script(script).allow_all().ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = scenario().script(script).allow_all().ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver
 }
 
@@ -116,8 +116,8 @@ async fn what_a_command_prints_is_bounded_on_disk_and_in_the_answer() {
   - answer: [say: done]
 ";
     let stage = scenario().script(&starting("seq 1 100000", then)).allow_all().spool(CAP).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let task = driver.tasks()[1].id;
     let folder = stage.home().output_dir(driver.id()).join(task.to_string());
@@ -150,15 +150,15 @@ async fn r9_a_disk_at_its_floor_costs_a_command_its_output_and_not_the_session_i
   - answer: [say: done]
 ";
     let stage = scenario().script(&starting("seq 1 9", then)).allow_all().disk(Arc::new(Full), 1_000).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let command = driver.tasks()[1].clone();
     let note = "[from here on nothing is kept: the disk has 999 bytes left, and 1000 are to stay free]";
-    assert_eq!(command.state, TaskState::Finished { outcome: Outcome::Completed });
+    assert_eq!(command.state, TaskState::Finished { outcome: TaskOutcome::Completed });
     assert_eq!(command.result.as_deref().map(str::trim), Some(note));
-    assert_eq!(runtime::output(stage.home(), driver.id(), &command).trim(), note);
-    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(runtime::task_output(stage.home(), driver.id(), &command).trim(), note);
+    assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
@@ -193,8 +193,8 @@ async fn an_interrupt_of_the_turn_leaves_commands_alone_and_a_stop_does_not() {
     driver.stop().await.unwrap();
     driver.rest().await;
     eventually("the command's end", || !fs::exists(&process).unwrap()).await;
-    let outcomes: Vec<Option<Outcome>> = driver.tasks().into_iter().map(|task| task.last_outcome).collect();
-    let by_user = || Some(Outcome::Cancelled { by: protocol::CancelBy::User });
+    let outcomes: Vec<Option<TaskOutcome>> = driver.tasks().into_iter().map(|task| task.last_outcome).collect();
+    let by_user = || Some(TaskOutcome::Cancelled { by: protocol::CancelBy::User });
     assert_eq!(outcomes, [by_user(), by_user()]);
     driver.leave().await;
 }

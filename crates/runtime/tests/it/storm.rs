@@ -1,8 +1,8 @@
 //! Messages to agents that start, rest, end and lose their owner: each is read once or expires, and in order.
 
-use protocol::api::{Command, SendParams, StopTaskParams};
-use protocol::{Cancel, Delivery, TaskId};
-use runtime::Start;
+use protocol::api::{SendParams, SessionCommand, StopTaskParams};
+use protocol::{CancelMode, MailDelivery, TaskId};
+use runtime::SessionStart;
 use testkit::chaos::{check_mail, letters};
 use testkit::session::{SessionDriver, SessionFixture, scenario};
 
@@ -38,9 +38,9 @@ impl Dice {
 
     fn letter(&mut self, to: TaskId, n: u64) -> SendParams {
         let delivery = match self.roll(10) {
-            0 => Delivery::Interrupt,
-            1..5 => Delivery::FollowUp,
-            _ => Delivery::Steer,
+            0 => MailDelivery::Interrupt,
+            1..5 => MailDelivery::FollowUp,
+            _ => MailDelivery::Steer,
         };
         let word = if self.roll(4) == 0 { "pass" } else { "word" };
         SendParams { task: Some(to), text: format!("{word} {n}"), images: Vec::new(), delivery, display: None }
@@ -49,8 +49,8 @@ impl Dice {
 
 async fn begun() -> (SessionFixture, SessionDriver) {
     let stage = scenario().script(&workers()).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("begin", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("begin", MailDelivery::FollowUp).await;
     driver.rest().await;
     (stage, driver)
 }
@@ -68,7 +68,7 @@ async fn r5_messages_over_twenty_deaths_are_each_read_once_and_in_order() {
             let letter = dice.letter(to, posted);
             // Half of it comes from other processes.
             if dice.roll(2) == 0 {
-                driver.command(&Command::Send(letter)).await;
+                driver.command(&SessionCommand::Send(letter)).await;
             } else if driver.session().post(letter.clone()).await.is_ok() {
                 accepted.push((to, letter.text));
             } else {
@@ -76,15 +76,15 @@ async fn r5_messages_over_twenty_deaths_are_each_read_once_and_in_order() {
             }
         }
         if life == 9 {
-            let stop = StopTaskParams { task: tasks[1], how: Cancel::Abort };
-            driver.command(&Command::StopTask(stop)).await;
+            let stop = StopTaskParams { task: tasks[1], how: CancelMode::Abort };
+            driver.command(&SessionCommand::StopTask(stop)).await;
             stopped = Some(tasks[1]);
         }
         for _ in 0..dice.roll(400) {
             tokio::task::yield_now().await;
         }
         let id = driver.crash().await.id();
-        driver = stage.open(Start::Resume(id)).await;
+        driver = stage.open(SessionStart::Resume(id)).await;
         driver.resume().await;
     }
     driver.rest().await;
@@ -113,16 +113,16 @@ async fn a_result_is_told_in_the_same_words_however_much_happens_after_it() {
 ",
     );
     let stage = scenario().script(&script).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("begin", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("begin", MailDelivery::FollowUp).await;
     driver.rest().await;
     for n in 1..=4 {
-        driver.send(&format!("again {n}"), Delivery::FollowUp).await;
+        driver.send(&format!("again {n}"), MailDelivery::FollowUp).await;
         driver.rest().await;
     }
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
-    driver.send("again 5", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
+    driver.send("again 5", MailDelivery::FollowUp).await;
     driver.rest().await;
     // The model has seen every request, and that each began as the one before.
     driver.leave().await;

@@ -1,14 +1,14 @@
 //! What the user may want to say next: an event of its own, if that is switched on.
 
 use protocol::Event;
-use runtime::Features;
+use runtime::SessionFeatures;
 use testkit::session::{PlayedSession, scenario};
 
 use crate::support::rules;
 
 async fn run(on: bool) -> PlayedSession {
     let script = rules("  - answer: [say: \"The tests pass.\\n\\nNext: commit it\"]\n");
-    let features = Features { prompt_suggestions: on, ..Features::default() };
+    let features = SessionFeatures { prompt_suggestions: on, ..SessionFeatures::default() };
     scenario().script(&script).features(features).prompt("go").run().await
 }
 

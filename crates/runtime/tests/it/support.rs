@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use model::{Delta, Deltas, Facts, Model, Request, Script};
+use model::{Delta, Deltas, Model, ModelFacts, ModelRequest, ScriptModel};
 use protocol::{StopReason, Usage};
 use tokio::sync::Semaphore;
 use tokio::time::{advance, pause, resume};
@@ -23,7 +23,7 @@ pub(crate) fn turns(turns: &str) -> String {
 
 /// A model that answers by these rules.
 pub(crate) fn script(yaml: &str) -> Arc<dyn Model> {
-    Arc::new(Script::parse(yaml, "test.yaml").unwrap())
+    Arc::new(ScriptModel::parse(yaml, "test.yaml").unwrap())
 }
 
 /// Gives each request to the next model, and what comes after to the last: a model that changes with time, which no
@@ -48,7 +48,7 @@ impl Model for Relay {
         self.models[0].name()
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         let next = self.asked.fetch_add(1, Ordering::SeqCst).min(self.models.len() - 1);
         self.models[next].ask(request)
     }
@@ -58,7 +58,7 @@ impl Model for Relay {
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) script: Arc<dyn Model>,
-    pub(crate) facts: Facts,
+    pub(crate) facts: ModelFacts,
 }
 
 impl Model for Known {
@@ -66,11 +66,11 @@ impl Model for Known {
         self.script.name()
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         &self.facts
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         self.script.ask(request)
     }
 }
@@ -91,7 +91,7 @@ impl Gate {
 
     pub(crate) fn calls(tool: &str, input: &str) -> Arc<Gate> {
         let id = protocol::CallId("gated".into());
-        let answer = Delta::Call(protocol::Call { id, tool: tool.into(), input: input.into() });
+        let answer = Delta::Call(protocol::ToolCallRequest { id, tool: tool.into(), input: input.into() });
         Arc::new(Gate { answer, stop: StopReason::Calls, open: Arc::new(Semaphore::new(0)) })
     }
 
@@ -107,7 +107,7 @@ impl Model for Gate {
         "script/test.yaml"
     }
 
-    fn ask(&self, _request: Request) -> Deltas {
+    fn ask(&self, _request: ModelRequest) -> Deltas {
         let done = Delta::Done { stop: self.stop, usage: Usage::default(), model: self.name().into() };
         let (answer, open) = (self.answer.clone(), Arc::clone(&self.open));
         let first = stream::once(async move {

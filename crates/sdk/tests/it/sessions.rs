@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bosun_sdk::{
-    Agent, AgentSpec, Bosun, Budget, Builder, Decision, Error, Event, Live, Outcome, Subject, TaskState, Tool,
+    Agent, AgentSpec, AskDecision, AskSubject, Bosun, Budget, BusMessage, Error, Event, FunctionTool, SessionBuilder,
+    TaskOutcome, TaskState,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -30,7 +31,7 @@ impl Place {
         self.folder.path()
     }
 
-    fn session(&self) -> Builder {
+    fn session(&self) -> SessionBuilder {
         self.bosun.session().model("script/model.yaml").cwd(self.folder())
     }
 }
@@ -42,10 +43,10 @@ const LOOKS_UP: &str = "
 ";
 
 /// A tool that counts its calls.
-fn tide(calls: &Arc<AtomicUsize>) -> Tool {
+fn tide(calls: &Arc<AtomicUsize>) -> FunctionTool {
     let calls = Arc::clone(calls);
     let schema = json!({ "type": "object", "properties": { "port": { "type": "string" } }, "required": ["port"] });
-    Tool::new("tide", "Tells the tide of a port.", schema, move |input| {
+    FunctionTool::new("tide", "Tells the tide of a port.", schema, move |input| {
         calls.fetch_add(1, Ordering::SeqCst);
         async move { Ok(format!("high water at {}", input["port"].as_str().unwrap_or("?"))) }
     })
@@ -56,7 +57,7 @@ async fn d5_a_tool_of_the_program_runs_when_a_rule_allows_it() {
     let (place, calls) = (place(LOOKS_UP), Arc::default());
     let session = place.session().tool(tide(&calls)).open().await.unwrap();
     let answer = session.prompt("when?").await.unwrap();
-    assert_eq!((answer.outcome, calls.load(Ordering::SeqCst)), (Some(Outcome::Completed), 0), "nobody allowed it");
+    assert_eq!((answer.outcome, calls.load(Ordering::SeqCst)), (Some(TaskOutcome::Completed), 0), "nobody allowed it");
     session.leave().await.unwrap();
 
     let session = place.session().tool(tide(&calls)).allow("tide").open().await.unwrap();
@@ -73,20 +74,20 @@ async fn d5_a_program_decides_on_what_is_asked() {
     session.send("when?").await.unwrap();
     let ask = loop {
         match timeout(Duration::from_secs(20), events.next()).await.unwrap().unwrap() {
-            Some(Live::Event(event)) => {
-                if let Event::Asked(ask) = &event.entry.event {
+            Some(BusMessage::Event(event)) => {
+                if let Event::AskOpened(ask) = &event.entry.event {
                     break ask.clone();
                 }
             }
-            Some(Live::Text { .. }) => {}
+            Some(BusMessage::Text { .. }) => {}
             None => panic!("the session ended"),
         }
     };
-    assert!(matches!(&ask.subject, Subject::Permission { tool, .. } if tool == "tide"));
+    assert!(matches!(&ask.subject, AskSubject::Permission { tool, .. } if tool == "tide"));
     assert_eq!(session.asks().unwrap()[0].ask, ask);
     let input = Some(json!({ "port": "Emden" }).to_string());
-    session.decide(ask.id, Decision::Allow { rules: Vec::new(), input }).await.unwrap();
-    assert_eq!(session.rest().await.unwrap().text, "heard high water at Emden");
+    session.decide(ask.id, AskDecision::Allow { rules: Vec::new(), input }).await.unwrap();
+    assert_eq!(session.wait_until_idle().await.unwrap().text, "heard high water at Emden");
     session.leave().await.unwrap();
 }
 
@@ -102,7 +103,7 @@ async fn d5_agents_are_started_waited_for_and_seen() {
         let view = session.wait(task).await.unwrap();
         assert_eq!((view.result.as_deref(), &view.state), (Some("twelve"), &TaskState::Idle));
     }
-    session.rest().await.unwrap();
+    session.wait_until_idle().await.unwrap();
     let paths: Vec<String> = session.tasks().unwrap().into_iter().map(|task| task.path).collect();
     assert_eq!(paths, ["/root", "/root/tests", "/root/tests-2"]);
     let refused = session.spawn(Agent::new("nobody", "x")).await.unwrap_err();

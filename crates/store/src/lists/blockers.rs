@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::ItemId;
 use rusqlite::params;
 
-use super::rows::Rows;
+use super::rows::ListRows;
 
-impl Rows<'_> {
+impl ListRows<'_> {
     /// Those that an item waits for and that are not done.
     pub(super) fn open_blockers(&self, id: ItemId) -> rusqlite::Result<Vec<ItemId>> {
         self.conn

@@ -3,7 +3,7 @@
 use protocol::{ItemId, ItemStatus, TaskId};
 use serde_json::{Map, Value};
 
-use super::rows::{Body, ItemRow};
+use super::rows::{ItemBody, ItemRow};
 use super::{ListError, limits};
 
 /// What a new item says.
@@ -31,11 +31,11 @@ impl NewItem {
         limits::check(&self.clone().body())
     }
 
-    pub(super) fn body(self) -> Body {
+    pub(super) fn body(self) -> ItemBody {
         let NewItem { subject, description, active_form, owner, mut blocked_by, metadata, author } = self;
         blocked_by.sort_unstable();
         blocked_by.dedup();
-        Body { subject, description, active_form, owner, blocked_by, metadata, task: None, author }
+        ItemBody { subject, description, active_form, owner, blocked_by, metadata, task: None, author }
     }
 }
 
@@ -68,19 +68,19 @@ pub struct ItemChange {
 
 /// Which version of an item a change was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum ExpectedVersion {
     /// This one: a change of any other is refused.
     Version(u64),
     /// Whichever it is: the last word on a field counts.
     Any,
 }
 
-impl Seen {
+impl ExpectedVersion {
     /// Refuses a change that was made for another version.
-    pub(super) fn fits(self, version: u64) -> Result<(), u64> {
+    pub(super) fn check(self, version: u64) -> Result<(), u64> {
         match self {
-            Seen::Version(seen) if seen != version => Err(seen),
-            Seen::Version(_) | Seen::Any => Ok(()),
+            ExpectedVersion::Version(seen) if seen != version => Err(seen),
+            ExpectedVersion::Version(_) | ExpectedVersion::Any => Ok(()),
         }
     }
 }
@@ -140,6 +140,6 @@ fn merge(metadata: &mut Map<String, Value>, change: &Map<String, Value>) -> bool
 }
 
 /// Refuses to bring back what was deleted.
-pub(super) fn living(id: ItemId, row: Option<ItemRow>) -> Result<ItemRow, ListError> {
+pub(super) fn require_existing(id: ItemId, row: Option<ItemRow>) -> Result<ItemRow, ListError> {
     row.filter(|row| row.status != ItemStatus::Deleted).ok_or(ListError::Missing(id))
 }

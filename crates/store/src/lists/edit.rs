@@ -4,21 +4,21 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use protocol::{At, Item, ItemId, ItemStatus};
+use protocol::{ItemId, ItemStatus, ListItem, Timestamp};
 use rusqlite::Transaction;
 
 use super::blockers::circle;
-use super::change::living;
+use super::change::require_existing;
 use super::limits::{self, ITEMS};
-use super::list::Changed;
-use super::rows::{Body, ItemRow, Rows};
-use super::{ItemChange, ListError, Seen};
-use crate::backup::Line;
+use super::list::ChangedItems;
+use super::rows::{ItemBody, ItemRow, ListRows};
+use super::{ExpectedVersion, ItemChange, ListError};
+use crate::backup::BackupLine;
 use crate::error::fault;
 
 /// A change of a list under way; dropped, it never was.
 #[derive(Debug)]
-pub(super) struct Change<'a> {
+pub(super) struct ListTransaction<'a> {
     pub(super) path: &'a Path,
     pub(super) key: &'a str,
     pub(super) transaction: Transaction<'a>,
@@ -26,12 +26,12 @@ pub(super) struct Change<'a> {
     pub(super) written: RefCell<BTreeSet<ItemId>>,
 }
 
-impl Change<'_> {
-    pub(super) fn rows(&self) -> Rows<'_> {
-        Rows { conn: &self.transaction, key: self.key }
+impl ListTransaction<'_> {
+    pub(super) fn rows(&self) -> ListRows<'_> {
+        ListRows { conn: &self.transaction, key: self.key }
     }
 
-    pub(super) fn try_rows<T>(&self, run: impl FnOnce(Rows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
+    pub(super) fn try_rows<T>(&self, run: impl FnOnce(ListRows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
         Ok(run(self.rows()).map_err(fault(self.path))?)
     }
 
@@ -42,12 +42,12 @@ impl Change<'_> {
     }
 
     /// What was written, as the second copy has it.
-    pub(super) fn lines(&self) -> Result<Vec<Line>, ListError> {
+    pub(super) fn backup_lines(&self) -> Result<Vec<BackupLine>, ListError> {
         let line = |id: &ItemId| {
             let list = self.key.to_owned();
             Ok(match self.find(*id)? {
-                Some(row) => Line::Item { list, item: Box::new(row.item(Vec::new())) },
-                None => Line::Gone { list, id: *id },
+                Some(row) => BackupLine::Item { list, item: Box::new(row.item(Vec::new())) },
+                None => BackupLine::ItemRemoved { list, id: *id },
             })
         };
         self.written.borrow().iter().map(line).collect()
@@ -62,8 +62,8 @@ impl Change<'_> {
         self.try_rows(|rows| rows.put(row))
     }
 
-    pub(super) fn insert(&self, status: ItemStatus, body: Body, at: At) -> Result<ItemRow, ListError> {
-        let full = || ListError::Unfit(format!("the list has {ITEMS} items; archive or delete some first"));
+    pub(super) fn insert(&self, status: ItemStatus, body: ItemBody, at: Timestamp) -> Result<ItemRow, ListError> {
+        let full = || ListError::Invalid(format!("the list has {ITEMS} items; archive or delete some first"));
         if self.try_rows(|rows| rows.count())? >= ITEMS {
             return Err(full());
         }
@@ -74,14 +74,20 @@ impl Change<'_> {
         Ok(row)
     }
 
-    pub(super) fn update(&self, id: ItemId, seen: Seen, change: &ItemChange, at: At) -> Result<Changed, ListError> {
-        let row = living(id, self.find(id)?)?;
-        if let Err(seen) = seen.fits(row.version) {
+    pub(super) fn update(
+        &self,
+        id: ItemId,
+        seen: ExpectedVersion,
+        change: &ItemChange,
+        at: Timestamp,
+    ) -> Result<ChangedItems, ListError> {
+        let row = require_existing(id, self.find(id)?)?;
+        if let Err(seen) = seen.check(row.version) {
             return Err(ListError::Stale { seen, fresh: Box::new(self.item(id)?) });
         }
         let mut others = Vec::new();
         for other in change.add_blocks.iter().copied() {
-            let waiting = living(other, self.find(other)?)?;
+            let waiting = require_existing(other, self.find(other)?)?;
             let blocked = ItemChange { add_blocked_by: vec![id], ..ItemChange::default() }.apply(&waiting);
             others.extend(self.write(&waiting, blocked, at)?);
         }
@@ -103,7 +109,7 @@ impl Change<'_> {
     }
 
     /// Writes what a row has become, if that is something else, and looks whether it can be so.
-    fn write(&self, before: &ItemRow, after: ItemRow, at: At) -> Result<Option<ItemId>, ListError> {
+    fn write(&self, before: &ItemRow, after: ItemRow, at: Timestamp) -> Result<Option<ItemId>, ListError> {
         if after == *before {
             return Ok(None);
         }
@@ -114,10 +120,10 @@ impl Change<'_> {
     }
 
     /// Nobody waits for what was deleted.
-    fn release(&self, id: ItemId, at: At) -> Result<Vec<ItemId>, ListError> {
+    fn release(&self, id: ItemId, at: Timestamp) -> Result<Vec<ItemId>, ListError> {
         let waiting = self.try_rows(|rows| rows.waiting_for(id))?;
         for other in &waiting {
-            let row = living(*other, self.find(*other)?)?;
+            let row = require_existing(*other, self.find(*other)?)?;
             let freed = ItemChange { unblock: vec![id], ..ItemChange::default() }.apply(&row);
             self.write(&row, freed, at)?;
         }
@@ -131,27 +137,27 @@ impl Change<'_> {
             return Ok(());
         }
         for id in &row.body.blocked_by {
-            living(*id, self.find(*id)?)?;
+            require_existing(*id, self.find(*id)?)?;
         }
         let edges = self.try_rows(|rows| rows.edges())?;
         circle(&edges, std::iter::once(row.id)).map_or(Ok(()), |path| Err(ListError::Cycle(path)))
     }
 
-    pub(super) fn touch(&self, row: ItemRow, at: At) -> Result<Item, ListError> {
+    pub(super) fn touch(&self, row: ItemRow, at: Timestamp) -> Result<ListItem, ListError> {
         let id = row.id;
         self.put(&ItemRow { version: row.version + 1, updated_at: at, ..row })?;
         self.item(id)
     }
 
-    pub(super) fn item(&self, id: ItemId) -> Result<Item, ListError> {
+    pub(super) fn item(&self, id: ItemId) -> Result<ListItem, ListError> {
         self.try_rows(|rows| rows.item(id))?.ok_or(ListError::Missing(id))
     }
 
-    pub(super) fn changed(&self, id: ItemId, mut others: Vec<ItemId>) -> Result<Changed, ListError> {
+    pub(super) fn changed(&self, id: ItemId, mut others: Vec<ItemId>) -> Result<ChangedItems, ListError> {
         others.sort_unstable();
         others.dedup();
         let others =
             others.into_iter().filter(|other| *other != id).map(|other| self.item(other)).collect::<Result<_, _>>()?;
-        Ok(Changed { item: self.item(id)?, others })
+        Ok(ChangedItems { item: self.item(id)?, others })
     }
 }

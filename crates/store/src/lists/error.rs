@@ -1,6 +1,6 @@
 //! Why a list did not do what it was asked.
 
-use protocol::{Item, ItemId, item_circle};
+use protocol::{ItemId, ListItem, format_item_cycle};
 
 use crate::StoreError;
 
@@ -19,7 +19,7 @@ pub enum ListError {
         /// The version that the change was made for.
         seen: u64,
         /// The item as it is.
-        fresh: Box<Item>,
+        fresh: Box<ListItem>,
     },
     /// Items that it waits for are not done.
     #[error("item {id} is blocked by {}, which must be completed first", ids(.by))]
@@ -30,14 +30,14 @@ pub enum ListError {
         by: Vec<ItemId>,
     },
     /// Items would wait for themselves.
-    #[error("items would wait for themselves: {}", item_circle(.0))]
+    #[error("items would wait for themselves: {}", format_item_cycle(.0))]
     Cycle(Vec<ItemId>),
     /// Only what is done can be put away.
     #[error("item {0} is not completed, and only completed items can be archived")]
     Unfinished(ItemId),
     /// It cannot be kept as it is.
     #[error("{0}")]
-    Unfit(String),
+    Invalid(String),
 }
 
 fn ids(ids: &[ItemId]) -> String {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::ListError;
-use super::rows::Body;
+use super::rows::ItemBody;
 
 /// Most bytes of a line: a subject, an owner.
 const LINE: usize = 500;
@@ -22,9 +22,9 @@ const BLOCKERS: usize = 200;
 pub(super) const ITEMS: u32 = 10_000;
 
 /// Refuses what is too large, or is no line where a line is meant.
-pub(super) fn check(body: &Body) -> Result<(), ListError> {
+pub(super) fn check(body: &ItemBody) -> Result<(), ListError> {
     if body.subject.trim().is_empty() {
-        return Err(ListError::Unfit("`subject` is empty; say in one line what is to be done".into()));
+        return Err(ListError::Invalid("`subject` is empty; say in one line what is to be done".into()));
     }
     line("subject", &body.subject)?;
     line("author", &body.author)?;
@@ -33,14 +33,14 @@ pub(super) fn check(body: &Body) -> Result<(), ListError> {
     at_most("description", body.description.len(), TEXT)?;
     metadata(&body.metadata)?;
     if body.blocked_by.len() > BLOCKERS {
-        return Err(ListError::Unfit(format!("an item may wait for at most {BLOCKERS} others")));
+        return Err(ListError::Invalid(format!("an item may wait for at most {BLOCKERS} others")));
     }
     Ok(())
 }
 
 fn line(field: &str, text: &str) -> Result<(), ListError> {
     if text.contains(|c: char| c.is_control()) {
-        return Err(ListError::Unfit(format!("`{field}` must be one line without control characters")));
+        return Err(ListError::Invalid(format!("`{field}` must be one line without control characters")));
     }
     at_most(field, text.len(), LINE)
 }
@@ -48,7 +48,7 @@ fn line(field: &str, text: &str) -> Result<(), ListError> {
 fn at_most(field: &str, found: usize, most: usize) -> Result<(), ListError> {
     match found <= most {
         true => Ok(()),
-        false => Err(ListError::Unfit(format!(
+        false => Err(ListError::Invalid(format!(
             "`{field}` has {found} bytes, and at most {most} are kept; keep it in a file"
         ))),
     }
@@ -58,7 +58,7 @@ fn metadata(fields: &Map<String, Value>) -> Result<(), ListError> {
     let text = serde_json::to_string(fields).unwrap_or_default();
     at_most("metadata", text.len(), METADATA)?;
     if fields.values().any(|value| is_deeper(value, DEPTH)) {
-        return Err(ListError::Unfit(format!("`metadata` is nested more than {DEPTH} deep; make it flatter")));
+        return Err(ListError::Invalid(format!("`metadata` is nested more than {DEPTH} deep; make it flatter")));
     }
     Ok(())
 }

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use host::Home;
-use protocol::{At, Item, ItemId, ItemStatus, SessionId, TaskId};
+use protocol::{ItemId, ItemStatus, ListItem, SessionId, TaskId, Timestamp};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::change::living;
-use super::edit::Change;
-use super::rows::{Body, ItemRow, Rows};
-use super::{ItemChange, ListError, NewItem, Seen};
+use super::change::require_existing;
+use super::edit::ListTransaction;
+use super::rows::{ItemBody, ItemRow, ListRows};
+use super::{ExpectedVersion, ItemChange, ListError, NewItem};
 use crate::error::fault;
 use crate::session::open_current;
-use crate::{Index, StoreError, backup};
+use crate::{SessionIndex, StoreError, backup};
 
 /// One list, on a connection of its own.
 #[derive(Debug)]
-pub struct List {
+pub struct ItemList {
     path: PathBuf,
     key: String,
     conn: Connection,
@@ -28,7 +28,7 @@ pub struct List {
 
 /// Which items are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ItemsWanted {
+pub struct ItemQuery {
     /// Only those that are so far; all that are not deleted when absent.
     pub status: Option<ItemStatus>,
     /// Only those of this owner.
@@ -41,54 +41,54 @@ pub struct ItemsWanted {
     pub limit: u32,
 }
 
-impl Default for ItemsWanted {
-    fn default() -> ItemsWanted {
-        ItemsWanted { status: None, owner: None, archived: false, after: None, limit: u32::MAX }
+impl Default for ItemQuery {
+    fn default() -> ItemQuery {
+        ItemQuery { status: None, owner: None, archived: false, after: None, limit: u32::MAX }
     }
 }
 
 /// What a change left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedItems {
     /// The item that was meant.
-    pub item: Item,
+    pub item: ListItem,
     /// Others that were changed with it.
-    pub others: Vec<Item>,
+    pub others: Vec<ListItem>,
 }
 
-impl List {
+impl ItemList {
     /// The list of a session, whoever owns that.
-    pub fn of_session(home: &Home, id: SessionId) -> Result<List, StoreError> {
+    pub fn of_session(home: &Home, id: SessionId) -> Result<ItemList, StoreError> {
         let path = home.session_db(id);
         let conn = open_current(home, id, &path)?;
-        Ok(List { path, key: "session".into(), conn, backup: None })
+        Ok(ItemList { path, key: "session".into(), conn, backup: None })
     }
 
     /// The list of the project with this topmost folder.
-    pub fn of_project(home: &Home, top: &str) -> Result<List, StoreError> {
-        List::shared(home, format!("project:{top}"))
+    pub fn of_project(home: &Home, top: &str) -> Result<ItemList, StoreError> {
+        ItemList::shared(home, format!("project:{top}"))
     }
 
     /// The list of a team.
-    pub fn of_team(home: &Home, name: &str) -> Result<List, StoreError> {
-        List::shared(home, format!("team:{name}"))
+    pub fn of_team(home: &Home, name: &str) -> Result<ItemList, StoreError> {
+        ItemList::shared(home, format!("team:{name}"))
     }
 
-    fn shared(home: &Home, key: String) -> Result<List, StoreError> {
-        let conn = Index::open(home)?.into_connection();
-        Ok(List { path: home.index_db(), key, conn, backup: Some(home.clone()) })
+    fn shared(home: &Home, key: String) -> Result<ItemList, StoreError> {
+        let conn = SessionIndex::open(home)?.into_connection();
+        Ok(ItemList { path: home.index_db(), key, conn, backup: Some(home.clone()) })
     }
 
     /// One item.
-    pub fn get(&self, id: ItemId) -> Result<Item, ListError> {
+    pub fn get(&self, id: ItemId) -> Result<ListItem, ListError> {
         let found = self.read(|rows| rows.item(id))?;
         found.filter(|item| item.status != ItemStatus::Deleted).ok_or(ListError::Missing(id))
     }
 
     /// Items in the order that they were made.
-    pub fn items(&self, wanted: &ItemsWanted) -> Result<Vec<Item>, ListError> {
-        let ItemsWanted { status, owner, archived, after, limit } = wanted;
-        let status = status.map(ItemStatus::word);
+    pub fn items(&self, wanted: &ItemQuery) -> Result<Vec<ListItem>, ListError> {
+        let ItemQuery { status, owner, archived, after, limit } = wanted;
+        let status = status.map(ItemStatus::as_str);
         let condition = "(:status IS NULL AND status <> 'deleted' OR status = :status)
              AND (:owner IS NULL OR json_extract(body, '$.owner') = :owner)
              AND (:archived OR NOT archived) AND id > :after ORDER BY id LIMIT :limit";
@@ -108,18 +108,18 @@ impl List {
     }
 
     /// The items that a task does or did.
-    pub fn of_task(&self, task: TaskId) -> Result<Vec<Item>, ListError> {
+    pub fn of_task(&self, task: TaskId) -> Result<Vec<ListItem>, ListError> {
         let condition = "status <> 'deleted' AND json_extract(body, '$.task') = :task ORDER BY id";
         self.with_blocks(|rows| rows.select(condition, &[(":task", &task.to_string())]))
     }
 
     /// Takes an id for an item that may come to be; until then nobody sees it.
-    pub fn reserve(&self, at: At) -> Result<ItemId, ListError> {
-        self.change(|list| list.insert(ItemStatus::Deleted, Body::default(), at).map(|row| row.id))
+    pub fn reserve(&self, at: Timestamp) -> Result<ItemId, ListError> {
+        self.change(|list| list.insert(ItemStatus::Deleted, ItemBody::default(), at).map(|row| row.id))
     }
 
     /// Makes an item.
-    pub fn create(&self, new: NewItem, at: At) -> Result<Changed, ListError> {
+    pub fn create(&self, new: NewItem, at: Timestamp) -> Result<ChangedItems, ListError> {
         self.change(|list| {
             let row = list.insert(ItemStatus::Pending, new.body(), at)?;
             list.settle(&row)?;
@@ -128,7 +128,7 @@ impl List {
     }
 
     /// Makes the item that an id was taken for.
-    pub fn fill(&self, id: ItemId, new: NewItem, at: At) -> Result<Changed, ListError> {
+    pub fn fill(&self, id: ItemId, new: NewItem, at: Timestamp) -> Result<ChangedItems, ListError> {
         self.change(|list| {
             let reserved = list.find(id)?.filter(|row| row.version == 0).ok_or(ListError::Missing(id))?;
             let row = ItemRow { version: 1, status: ItemStatus::Pending, body: new.body(), updated_at: at, ..reserved };
@@ -144,20 +144,32 @@ impl List {
     }
 
     /// Changes an item, unless it is another than the change was made for.
-    pub fn update(&self, id: ItemId, seen: Seen, change: &ItemChange, at: At) -> Result<Changed, ListError> {
+    pub fn update(
+        &self,
+        id: ItemId,
+        seen: ExpectedVersion,
+        change: &ItemChange,
+        at: Timestamp,
+    ) -> Result<ChangedItems, ListError> {
         self.change(|list| list.update(id, seen, change, at))
     }
 
     /// What a change would do, or why it would be refused.
-    pub fn rehearse(&self, id: ItemId, seen: Seen, change: &ItemChange, at: At) -> Result<Changed, ListError> {
+    pub fn preview_update(
+        &self,
+        id: ItemId,
+        seen: ExpectedVersion,
+        change: &ItemChange,
+        at: Timestamp,
+    ) -> Result<ChangedItems, ListError> {
         self.begin()?.update(id, seen, change, at)
     }
 
     /// Puts away items that are completed: this one, or all.
-    pub fn archive(&self, id: Option<ItemId>, at: At) -> Result<Vec<Item>, ListError> {
+    pub fn archive(&self, id: Option<ItemId>, at: Timestamp) -> Result<Vec<ListItem>, ListError> {
         self.change(|list| {
             let rows = match id {
-                Some(id) => vec![living(id, list.find(id)?)?],
+                Some(id) => vec![require_existing(id, list.find(id)?)?],
                 None => list.rows().select("status = 'completed' AND NOT archived", &[]).map_err(fault(&self.path))?,
             };
             let put_away = |row: ItemRow| match row.status {
@@ -171,26 +183,26 @@ impl List {
     }
 
     /// Looks at one moment of the list.
-    fn read<T>(&self, look: impl FnOnce(Rows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
+    fn read<T>(&self, look: impl FnOnce(ListRows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
         let look = || {
             let moment = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
-            look(Rows { conn: &moment, key: &self.key })
+            look(ListRows { conn: &moment, key: &self.key })
         };
-        look().map_err(fault(&self.path)).map_err(|error| self.mended(error).into())
+        look().map_err(fault(&self.path)).map_err(|error| self.repaired(error).into())
     }
 
     /// A damaged file is made again, for the next time that it is opened.
-    fn mended(&self, error: StoreError) -> StoreError {
+    fn repaired(&self, error: StoreError) -> StoreError {
         match (&error, &self.backup) {
-            (StoreError::Corrupt { .. }, Some(home)) => Index::rebuild(home).err().unwrap_or(error),
+            (StoreError::Corrupt { .. }, Some(home)) => SessionIndex::rebuild(home).err().unwrap_or(error),
             _ => error,
         }
     }
 
     fn with_blocks(
         &self,
-        select: impl FnOnce(Rows<'_>) -> rusqlite::Result<Vec<ItemRow>>,
-    ) -> Result<Vec<Item>, ListError> {
+        select: impl FnOnce(ListRows<'_>) -> rusqlite::Result<Vec<ItemRow>>,
+    ) -> Result<Vec<ListItem>, ListError> {
         self.read(|rows| {
             let found = select(rows)?;
             let mut blocks: BTreeMap<ItemId, Vec<ItemId>> = BTreeMap::new();
@@ -205,20 +217,23 @@ impl List {
         })
     }
 
-    fn begin(&self) -> Result<Change<'_>, ListError> {
+    fn begin(&self) -> Result<ListTransaction<'_>, ListError> {
         let begun = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
         let transaction = begun.map_err(fault(&self.path))?;
-        Ok(Change { path: &self.path, key: &self.key, transaction, written: RefCell::default() })
+        Ok(ListTransaction { path: &self.path, key: &self.key, transaction, written: RefCell::default() })
     }
 
     /// Changes the list in a transaction that waits for its turn at the start, where waiting can succeed.
-    pub(super) fn change<T>(&self, edit: impl FnOnce(&Change<'_>) -> Result<T, ListError>) -> Result<T, ListError> {
+    pub(super) fn change<T>(
+        &self,
+        edit: impl FnOnce(&ListTransaction<'_>) -> Result<T, ListError>,
+    ) -> Result<T, ListError> {
         let mended = |error| match error {
-            ListError::Store(error) => ListError::Store(self.mended(error)),
+            ListError::Store(error) => ListError::Store(self.repaired(error)),
             refused => refused,
         };
         let change = self.begin().map_err(mended)?;
-        let edited = edit(&change).and_then(|changed| Ok((changed, change.lines()?)));
+        let edited = edit(&change).and_then(|changed| Ok((changed, change.backup_lines()?)));
         let (changed, lines) = match edited {
             Ok(edited) => edited,
             Err(error) => {

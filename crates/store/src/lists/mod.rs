@@ -10,12 +10,12 @@ mod error;
 mod jsonl;
 mod limits;
 mod list;
-mod rescue;
+mod recovery;
 mod rows;
 
-pub(crate) use rescue::{every_item, rescue_lists, restore_item};
+pub(crate) use recovery::{every_item, recover_lists, restore_item};
 
-pub use change::{ItemChange, NewItem, Seen};
+pub use change::{ExpectedVersion, ItemChange, NewItem};
 pub use error::ListError;
-pub use jsonl::{Imported, from_jsonl, to_jsonl};
-pub use list::{Changed, ItemsWanted, List};
+pub use jsonl::{ItemImportReport, from_jsonl, to_jsonl};
+pub use list::{ChangedItems, ItemList, ItemQuery};

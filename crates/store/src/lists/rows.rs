@@ -1,6 +1,6 @@
 //! Items as rows: what is asked for is a column, the rest is JSON.
 
-use protocol::{At, Item, ItemId, ItemStatus, TaskId};
+use protocol::{ItemId, ItemStatus, ListItem, TaskId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,16 +16,16 @@ pub(super) struct ItemRow {
     pub(super) id: ItemId,
     pub(super) version: u64,
     pub(super) status: ItemStatus,
-    pub(super) body: Body,
+    pub(super) body: ItemBody,
     pub(super) archived: bool,
-    pub(super) created_at: At,
-    pub(super) updated_at: At,
+    pub(super) created_at: Timestamp,
+    pub(super) updated_at: Timestamp,
 }
 
 /// What is said of an item. Which items wait for it follows from what those say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Body {
+pub(super) struct ItemBody {
     pub(super) subject: String,
     pub(super) description: String,
     pub(super) active_form: Option<String>,
@@ -38,10 +38,10 @@ pub(super) struct Body {
 
 impl ItemRow {
     /// The item, with those that wait for it.
-    pub(super) fn item(self, blocks: Vec<ItemId>) -> Item {
+    pub(super) fn item(self, blocks: Vec<ItemId>) -> ListItem {
         let ItemRow { id, version, status, body, archived, created_at, updated_at } = self;
-        let Body { subject, description, active_form, owner, blocked_by, metadata, task, author } = body;
-        Item {
+        let ItemBody { subject, description, active_form, owner, blocked_by, metadata, task, author } = body;
+        ListItem {
             id,
             subject,
             description,
@@ -61,23 +61,23 @@ impl ItemRow {
     }
 }
 
-impl From<Item> for ItemRow {
-    fn from(item: Item) -> ItemRow {
-        let Item { id, version, status, archived, created_at, updated_at, blocks: _, .. } = item;
-        let Item { subject, description, active_form, owner, blocked_by, metadata, task, author, .. } = item;
-        let body = Body { subject, description, active_form, owner, blocked_by, metadata, task, author };
+impl From<ListItem> for ItemRow {
+    fn from(item: ListItem) -> ItemRow {
+        let ListItem { id, version, status, archived, created_at, updated_at, blocks: _, .. } = item;
+        let ListItem { subject, description, active_form, owner, blocked_by, metadata, task, author, .. } = item;
+        let body = ItemBody { subject, description, active_form, owner, blocked_by, metadata, task, author };
         ItemRow { id, version, status, body, archived, created_at, updated_at }
     }
 }
 
 /// One list of a file that may hold several.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rows<'a> {
+pub(super) struct ListRows<'a> {
     pub(super) conn: &'a Connection,
     pub(super) key: &'a str,
 }
 
-impl Rows<'_> {
+impl ListRows<'_> {
     /// A row, deleted or not.
     pub(super) fn find(&self, id: ItemId) -> rusqlite::Result<Option<ItemRow>> {
         self.conn
@@ -87,7 +87,7 @@ impl Rows<'_> {
     }
 
     /// A row with what waits for it.
-    pub(super) fn item(&self, id: ItemId) -> rusqlite::Result<Option<Item>> {
+    pub(super) fn item(&self, id: ItemId) -> rusqlite::Result<Option<ListItem>> {
         let Some(row) = self.find(id)? else { return Ok(None) };
         let blocks = self.waiting_for(id)?;
         Ok(Some(row.item(blocks)))
@@ -129,7 +129,7 @@ impl Rows<'_> {
                 ":list": self.key,
                 ":id": row.id.0,
                 ":version": i64::try_from(row.version).unwrap_or(i64::MAX),
-                ":status": row.status.word(),
+                ":status": row.status.as_str(),
                 ":body": event::json(&row.body)?,
                 ":archived": row.archived,
                 ":created": row.created_at.0,
@@ -171,10 +171,10 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ItemRow> {
     Ok(ItemRow {
         id: ItemId(row.get("id")?),
         version: u64::try_from(row.get::<_, i64>("version")?).map_err(unreadable)?,
-        status: ItemStatus::named(&status).ok_or_else(|| unreadable(format!("`{status}` is no status")))?,
+        status: ItemStatus::from_name(&status).ok_or_else(|| unreadable(format!("`{status}` is no status")))?,
         body: serde_json::from_str(&row.get::<_, String>("body")?).map_err(unreadable)?,
         archived: row.get("archived")?,
-        created_at: At(row.get("created_at")?),
-        updated_at: At(row.get("updated_at")?),
+        created_at: Timestamp(row.get("created_at")?),
+        updated_at: Timestamp(row.get("updated_at")?),
     })
 }

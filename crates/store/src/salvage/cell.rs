@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::pages::{PAGE, Pages};
+use super::pages::{DatabasePages, PAGE};
 
 /// An event as its row has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cell {
+pub(super) struct EventCell {
     pub(super) seq: u64,
     pub(super) v: u32,
     pub(super) at: u64,
@@ -22,17 +22,17 @@ const LEAST_HERE: usize = (PAGE - 12) * 32 / 255 - 23;
 const LONGEST: usize = 1 << 30;
 
 /// The events of a page that says where its cells are.
-pub(super) fn cells_of_leaf(pages: &Pages, number: u32) -> Vec<Cell> {
+pub(super) fn cells_of_leaf(pages: &DatabasePages, number: u32) -> Vec<EventCell> {
     pages.cells_at(number).into_iter().filter_map(|at| cell(pages, number, at)).collect()
 }
 
 /// The events of a page whose header is lost, wherever one seems to stand.
-pub(super) fn cells_anywhere(pages: &Pages, number: u32) -> Vec<Cell> {
+pub(super) fn cells_anywhere(pages: &DatabasePages, number: u32) -> Vec<EventCell> {
     (0..PAGE).filter_map(|at| cell(pages, number, at)).collect()
 }
 
 /// The event that stands there, if one does.
-fn cell(pages: &Pages, number: u32, at: usize) -> Option<Cell> {
+fn cell(pages: &DatabasePages, number: u32, at: usize) -> Option<EventCell> {
     let page = pages.page(number)?;
     let (length, used) = varint(page.get(at..)?)?;
     let length = usize::try_from(length).ok().filter(|length| *length <= LONGEST)?;
@@ -45,7 +45,7 @@ fn cell(pages: &Pages, number: u32, at: usize) -> Option<Cell> {
     }
     let row = whole(pages, page, from, length)?;
     let text = |range: Range<usize>| String::from_utf8(row.get(range)?.to_vec()).ok();
-    Some(Cell {
+    Some(EventCell {
         seq: Some(seq).filter(|seq| *seq > 0)?,
         v: u32::try_from(integer(&row, columns.v)?).ok()?,
         at: u64::try_from(integer(&row, columns.at)?).ok()?,
@@ -55,7 +55,7 @@ fn cell(pages: &Pages, number: u32, at: usize) -> Option<Cell> {
 }
 
 /// Where the columns of a row are, and the kinds of its numbers.
-struct Columns {
+struct EventColumns {
     v: (u64, usize),
     at: (u64, usize),
     task: Range<usize>,
@@ -63,7 +63,7 @@ struct Columns {
 }
 
 /// The columns of a row of the log: its number (which is not in the row), two numbers and two texts.
-fn columns(row: &[u8]) -> Option<Columns> {
+fn columns(row: &[u8]) -> Option<EventColumns> {
     let (header, mut at) = varint(row)?;
     let header = usize::try_from(header).ok().filter(|header| (6..=16).contains(header))?;
     let mut kinds = [0; 5];
@@ -80,7 +80,7 @@ fn columns(row: &[u8]) -> Option<Columns> {
     let when_at = header + width(v)?;
     let task_at = when_at + width(when)?;
     let body_at = task_at + length(task)?;
-    Some(Columns {
+    Some(EventColumns {
         v: (v, header),
         at: (when, when_at),
         task: task_at..body_at,
@@ -89,7 +89,7 @@ fn columns(row: &[u8]) -> Option<Columns> {
 }
 
 /// A row with what is on other pages.
-fn whole(pages: &Pages, page: &[u8], from: usize, length: usize) -> Option<Vec<u8>> {
+fn whole(pages: &DatabasePages, page: &[u8], from: usize, length: usize) -> Option<Vec<u8>> {
     if length <= MOST_HERE {
         return Some(page.get(from..from + length)?.to_vec());
     }

@@ -11,13 +11,13 @@ use std::ops::RangeInclusive;
 use host::Home;
 use protocol::{Envelope, SessionId};
 
-use self::cell::{Cell, cells_anywhere, cells_of_leaf};
-use self::pages::Pages;
-use crate::{StoreError, event, tally};
+use self::cell::{EventCell, cells_anywhere, cells_of_leaf};
+use self::pages::DatabasePages;
+use crate::{StoreError, event, log_digest};
 
 /// What was found of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Salvaged {
+pub struct SalvagedLog {
     /// The events, in order.
     pub events: Vec<Envelope>,
     /// The numbers of those that were committed and not found.
@@ -27,13 +27,13 @@ pub struct Salvaged {
 /// The number of the last event that was committed to a session, if that is known: what is read afterwards should have
 /// it.
 pub fn last_committed(home: &Home, id: SessionId) -> Option<u64> {
-    tally::committed(&home.session_db(id))
+    log_digest::committed_seq(&home.session_db(id))
 }
 
 /// Looks for the events of a session in its damaged file. Nothing is written.
-pub fn salvage(home: &Home, id: SessionId) -> Result<Salvaged, StoreError> {
+pub fn salvage(home: &Home, id: SessionId) -> Result<SalvagedLog, StoreError> {
     let path = home.session_db(id);
-    let pages = Pages::read(&path)?;
+    let pages = DatabasePages::read(&path)?;
     let mut found: BTreeMap<u64, Envelope> = BTreeMap::new();
     // What stands where a page says that its cells are comes first; an event never changes, so that any copy is it.
     for number in pages.numbers() {
@@ -42,13 +42,13 @@ pub fn salvage(home: &Home, id: SessionId) -> Result<Salvaged, StoreError> {
     for number in pages.numbers().filter(|number| !pages.is_in_order(*number)) {
         cells_anywhere(&pages, number).into_iter().for_each(|cell| keep(&mut found, id, cell));
     }
-    let last = found.keys().last().copied().unwrap_or(0).max(tally::committed(&path).unwrap_or(0));
+    let last = found.keys().last().copied().unwrap_or(0).max(log_digest::committed_seq(&path).unwrap_or(0));
     let missing = gaps(found.keys().copied(), last);
-    Ok(Salvaged { events: found.into_values().collect(), missing })
+    Ok(SalvagedLog { events: found.into_values().collect(), missing })
 }
 
-fn keep(found: &mut BTreeMap<u64, Envelope>, id: SessionId, cell: Cell) {
-    let Cell { seq, v, at, task, body } = cell;
+fn keep(found: &mut BTreeMap<u64, Envelope>, id: SessionId, cell: EventCell) {
+    let EventCell { seq, v, at, task, body } = cell;
     if let Ok(envelope) = event::envelope_of(id, seq, v, at, &task, body) {
         found.entry(seq).or_insert(envelope);
     }

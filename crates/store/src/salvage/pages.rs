@@ -20,20 +20,20 @@ const FRAME_HEADER: usize = 24;
 
 /// Every page there is.
 #[derive(Debug)]
-pub(super) struct Pages {
+pub(super) struct DatabasePages {
     file: Vec<u8>,
     newer: HashMap<u32, Vec<u8>>,
 }
 
-impl Pages {
-    pub(super) fn read(db: &Path) -> Result<Pages, StoreError> {
+impl DatabasePages {
+    pub(super) fn read(db: &Path) -> Result<DatabasePages, StoreError> {
         let file = fs::read(db).map_err(os_fault(db))?;
         let log = companion(db, "-wal");
         let log = match fs::read(&log) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read.map_err(os_fault(&log))?,
         };
-        Ok(Pages { file, newer: committed(&log) })
+        Ok(DatabasePages { file, newer: committed(&log) })
     }
 
     /// The numbers of the pages, from 1.

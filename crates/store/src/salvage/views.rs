@@ -7,18 +7,18 @@ use rusqlite::{Connection, params};
 
 use crate::error::fault;
 use crate::schema::SESSION;
-use crate::{Reader, StoreError, connect, event, project};
+use crate::{SessionReader, StoreError, connect, event, project};
 
-impl Reader {
+impl SessionReader {
     /// A reader of a session as these of its events make it, in memory. An event that makes no sense without one that
     /// is missing changes nothing but the log.
-    pub fn of_events(id: SessionId, events: &[Envelope]) -> Result<Reader, StoreError> {
+    pub fn of_events(id: SessionId, events: &[Envelope]) -> Result<SessionReader, StoreError> {
         // No file has such a name, so that an empty database is opened.
         let path = Path::new("").join(format!("events of {id}"));
         let mut conn = connect::in_memory(&path)?;
         SESSION.migrate(&mut conn, &path)?;
         fill(&mut conn, events).map_err(fault(&path))?;
-        Ok(Reader::over(id, path, conn))
+        Ok(SessionReader::from_connection(id, path, conn))
     }
 }
 

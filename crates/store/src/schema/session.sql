@@ -1,4 +1,4 @@
--- A session's file as it is today: what the steps from the first form lead to.
+-- A session's file.
 CREATE TABLE bosun_meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -52,7 +52,7 @@ CREATE TABLE bosun_tasks (
     depth        INTEGER NOT NULL DEFAULT 0,
     mode         TEXT NOT NULL DEFAULT '"background"',
     model        TEXT,
-    reported     TEXT,
+    reported_model TEXT,
     effort       TEXT,
     attempt      INTEGER NOT NULL DEFAULT 0,
     stalled_at   INTEGER,
@@ -84,7 +84,7 @@ CREATE TABLE bosun_turns (
     task        TEXT NOT NULL,
     turn        INTEGER NOT NULL,
     activation  INTEGER NOT NULL,
-    asked       TEXT NOT NULL,
+    requested_model TEXT NOT NULL,
     input       INTEGER NOT NULL DEFAULT 0,
     output      INTEGER NOT NULL DEFAULT 0,
     cache_read  INTEGER NOT NULL DEFAULT 0,
@@ -92,7 +92,7 @@ CREATE TABLE bosun_turns (
     cost_tokens INTEGER NOT NULL DEFAULT 0,
     cost_micros INTEGER NOT NULL DEFAULT 0,
     begun_at    INTEGER NOT NULL,
-    answered    TEXT,
+    reported_model TEXT,
     priced      INTEGER NOT NULL DEFAULT 0,
     lost_tokens INTEGER NOT NULL DEFAULT 0,
     lost_micros INTEGER NOT NULL DEFAULT 0,
@@ -109,7 +109,7 @@ CREATE TABLE bosun_commands (
     at         INTEGER NOT NULL,
     body       TEXT NOT NULL,
     applied_at INTEGER,
-    fate       TEXT
+    outcome    TEXT
 ) STRICT;
 
 CREATE INDEX bosun_commands_pending ON bosun_commands (id) WHERE applied_at IS NULL;

@@ -7,40 +7,40 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::hooks::{AuthContext, Authorization};
 use rusqlite::{Batch, Connection, Error, ErrorCode, ffi};
 
-use super::guard::{self, Guard, Tripped};
-use super::permit::{self, Notes};
-use super::render::Page;
-use super::{SqlAnswer, SqlError, SqlLimits, Vouch};
+use super::authorizer::{self, StatementNotes};
+use super::guard::{self, SqlGuard, StopCause};
+use super::render::ResultText;
+use super::{SignedChangeHook, SqlError, SqlLimits, SqlOutput};
 use crate::error::fault;
 use crate::{StoreError, connect, todos};
 
 /// What lasts from call to call.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct SqlSession {
     pub(super) conn: Connection,
     /// Pages the calls so far have added to the file.
     pub(super) grown: u64,
 }
 
-pub(super) struct Call<'a> {
-    pub(super) desk: &'a mut Desk,
+pub(super) struct SqlCall<'a> {
+    pub(super) session: &'a mut SqlSession,
     pub(super) limits: SqlLimits,
     pub(super) path: &'a Path,
-    pub(super) guard: Guard,
+    pub(super) guard: SqlGuard,
     /// The agent whose call it is.
     pub(super) author: Option<TaskId>,
-    pub(super) vouch: &'a Vouch,
+    pub(super) on_signed: &'a SignedChangeHook,
 }
 
-impl Call<'_> {
-    pub(super) fn run(&mut self, sql: &str) -> Result<SqlAnswer, SqlError> {
+impl SqlCall<'_> {
+    pub(super) fn run(&mut self, sql: &str) -> Result<SqlOutput, SqlError> {
         self.end_leftover()?;
         if self.only_reads(sql)? {
             return self.perform(sql);
         }
         let before = self.begin()?;
         let answer =
-            self.perform(sql).and_then(|answer| self.finish(&before).map(|todos| SqlAnswer { todos, ..answer }));
+            self.perform(sql).and_then(|answer| self.finish(&before).map(|todos| SqlOutput { todos, ..answer }));
         if answer.is_err() {
             self.end_leftover()?;
         }
@@ -49,7 +49,7 @@ impl Call<'_> {
 
     /// Whether the SQL is one statement that changes nothing, so that it needs no lock.
     fn only_reads(&mut self, sql: &str) -> Result<bool, SqlError> {
-        self.armed(|conn, _notes| {
+        self.with_authorizer(|conn, _notes| {
             let mut batch = Batch::new(conn, sql);
             let first = batch.next();
             let reads = first.is_ok_and(|first| first.is_none_or(|statement| statement.readonly()));
@@ -57,16 +57,16 @@ impl Call<'_> {
         })
     }
 
-    fn begin(&mut self) -> Result<Before, SqlError> {
-        let Desk { conn, grown } = &*self.desk;
+    fn begin(&mut self) -> Result<TransactionStart, SqlError> {
+        let SqlSession { conn, grown } = &*self.session;
         let room = (self.limits.growth / PAGE).saturating_sub(*grown);
-        let begin = || -> rusqlite::Result<Before> {
+        let begin = || -> rusqlite::Result<TransactionStart> {
             conn.execute_batch("BEGIN IMMEDIATE")?;
-            let before = Before {
+            let before = TransactionStart {
                 pages: pages(conn)?,
                 cookie: cookie(conn)?,
                 schema: guarded_schema(conn)?,
-                noted: todos::noted(conn)?,
+                last_change: todos::last_pending(conn)?,
             };
             conn.pragma_update(None, "max_page_count", before.pages + room)?;
             Ok(before)
@@ -75,10 +75,10 @@ impl Call<'_> {
     }
 
     /// Runs the statements, in a transaction or as one that needs none.
-    fn perform(&mut self, sql: &str) -> Result<SqlAnswer, SqlError> {
-        let mut page = Page::new(self.limits.rows, self.limits.output);
+    fn perform(&mut self, sql: &str) -> Result<SqlOutput, SqlError> {
+        let mut page = ResultText::new(self.limits.rows, self.limits.output);
         let guard = self.guard.clone();
-        let work = self.armed(|conn, notes| {
+        let work = self.with_authorizer(|conn, notes| {
             let mut changed = 0;
             let mut batch = Batch::new(conn, sql);
             for number in 1.. {
@@ -91,32 +91,32 @@ impl Call<'_> {
             }
             Ok(changed)
         })?;
-        let changed = work.map_err(|(number, error, refusal)| self.blame(number, error, refusal))?;
-        Ok(SqlAnswer { text: page.into_clip(), changed, todos: Vec::new() })
+        let changed = work.map_err(|(number, error, refusal)| self.explain_failure(number, error, refusal))?;
+        Ok(SqlOutput { text: page.into_clip(), changed, todos: Vec::new() })
     }
 
     /// Makes the call's changes durable, if they left alone what they must; gives the todos among them.
-    fn finish(&mut self, before: &Before) -> Result<Vec<(TodoId, TodoStatus)>, SqlError> {
-        let conn = &self.desk.conn;
+    fn finish(&mut self, before: &TransactionStart) -> Result<Vec<(TodoId, TodoStatus)>, SqlError> {
+        let conn = &self.session.conn;
         if cookie(conn).map_err(|error| self.broken(error))? != before.cookie {
             self.check_schema(before)?;
         }
         self.check_author(before)?;
-        let todos = todos::sign(conn, before.noted, self.author).map_err(|error| self.broken(error))?;
+        let todos = todos::sign(conn, before.last_change, self.author).map_err(|error| self.broken(error))?;
         let todos = todos.map_err(|why| SqlError::Refused(format!("{why}; the call changed nothing")))?;
-        if let Vouch(Some(vouch)) = self.vouch {
-            vouch(before.noted + 1..=todos::noted(conn).map_err(|error| self.broken(error))?);
+        if let SignedChangeHook(Some(vouch)) = self.on_signed {
+            vouch(before.last_change + 1..=todos::last_pending(conn).map_err(|error| self.broken(error))?);
         }
         let grown = pages(conn).map_err(|error| self.broken(error))?.saturating_sub(before.pages);
         conn.execute_batch("COMMIT").map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::ConstraintViolation) => SqlError::Refused(format!("at the end of the call: {error}")),
             _ => self.broken(error),
         })?;
-        self.desk.grown += grown;
+        self.session.grown += grown;
         Ok(todos)
     }
 
-    fn check_author(&self, before: &Before) -> Result<(), SqlError> {
+    fn check_author(&self, before: &TransactionStart) -> Result<(), SqlError> {
         // A connection of its own sees the rows as they were before this transaction.
         let mut unopened = None;
         let open = || {
@@ -125,7 +125,7 @@ impl Call<'_> {
                 Error::InvalidQuery
             })
         };
-        let found = todos::overstepped(&self.desk.conn, open, before.noted, self.author);
+        let found = todos::find_violation(&self.session.conn, open, before.last_change, self.author);
         match (found, unopened) {
             (Ok(None), _) => Ok(()),
             (Ok(Some(why)), _) => Err(SqlError::Refused(format!("{why}; the call changed nothing"))),
@@ -134,13 +134,13 @@ impl Call<'_> {
         }
     }
 
-    fn check_schema(&self, before: &Before) -> Result<(), SqlError> {
-        let conn = &self.desk.conn;
+    fn check_schema(&self, before: &TransactionStart) -> Result<(), SqlError> {
+        let conn = &self.session.conn;
         let broken = |error| self.broken(error);
         if guarded_schema(conn).map_err(broken)? != before.schema {
             let text = format!(
                 "names that begin with `{}` belong to the runtime, and `todos` and `todo_deps` must keep their form",
-                permit::PREFIX
+                authorizer::PREFIX
             );
             return Err(SqlError::Refused(text));
         }
@@ -152,7 +152,7 @@ impl Call<'_> {
 
     /// Ends a transaction that is still open; SQLite may have ended it already.
     fn end_leftover(&self) -> Result<(), SqlError> {
-        let conn = &self.desk.conn;
+        let conn = &self.session.conn;
         if conn.is_autocommit() {
             return Ok(());
         }
@@ -160,10 +160,10 @@ impl Call<'_> {
     }
 
     /// Lets the model's SQL in, with the authorizer and the guard at its side.
-    fn armed<T>(&mut self, work: impl FnOnce(&Connection, &Notes) -> T) -> Result<T, SqlError> {
+    fn with_authorizer<T>(&mut self, work: impl FnOnce(&Connection, &StatementNotes) -> T) -> Result<T, SqlError> {
         let broken = |error| SqlError::Broken(fault(self.path)(error));
-        let notes = Notes::default();
-        let conn = &mut self.desk.conn;
+        let notes = StatementNotes::default();
+        let conn = &mut self.session.conn;
         conn.authorizer(Some(notes.authorizer())).map_err(broken)?;
         conn.progress_handler(guard::EVERY, Some(self.guard.watch())).map_err(broken)?;
         let done = work(conn, &notes);
@@ -173,15 +173,15 @@ impl Call<'_> {
     }
 
     /// Finds the reason for a failure that the model can act on.
-    fn blame(&self, number: usize, error: Error, refusal: Option<String>) -> SqlError {
+    fn explain_failure(&self, number: usize, error: Error, refusal: Option<String>) -> SqlError {
         let refused = |why: &str| SqlError::Refused(format!("statement {number}: {why}; the call changed nothing"));
         match self.guard.tripped() {
-            Some(Tripped::Cancelled) => return SqlError::Cancelled,
-            Some(Tripped::Deadline) => {
+            Some(StopCause::Cancelled) => return SqlError::Cancelled,
+            Some(StopCause::Deadline) => {
                 let seconds = self.limits.deadline.as_secs_f32();
                 return refused(&format!("it took longer than {seconds} s and was stopped; ask for less"));
             }
-            Some(Tripped::Memory) => return refused("its intermediate results are too large; ask for less"),
+            Some(StopCause::Memory) => return refused("its intermediate results are too large; ask for less"),
             None => {}
         }
         if let Some(why) = refusal {
@@ -210,11 +210,11 @@ impl Call<'_> {
 fn advance(
     conn: &Connection,
     batch: &mut Batch<'_, '_>,
-    page: &mut Page,
-    notes: &Notes,
-    guard: &Guard,
+    page: &mut ResultText,
+    notes: &StatementNotes,
+    guard: &SqlGuard,
 ) -> rusqlite::Result<Option<u64>> {
-    if guard.stops() {
+    if guard.must_stop() {
         return Err(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None));
     }
     let Some(mut statement) = batch.next()? else { return Ok(None) };
@@ -234,12 +234,12 @@ fn advance(
 }
 
 /// What a transaction found.
-struct Before {
+struct TransactionStart {
     pages: u64,
     cookie: [i64; 2],
     schema: Vec<String>,
     /// The last change of a todo that was noted.
-    noted: i64,
+    last_change: i64,
 }
 
 /// The size of a page in every file made here.

@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Why a statement was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tripped {
+pub(super) enum StopCause {
     /// It took too long.
     Deadline,
     /// It took too much memory.
@@ -25,21 +25,21 @@ pub(super) enum Tripped {
 
 /// The limits of one call, watched from inside the engine.
 #[derive(Clone)]
-pub(super) struct Guard(Arc<Watched>);
+pub(super) struct SqlGuard(Arc<GuardState>);
 
-struct Watched {
+struct GuardState {
     cancel: Mutex<Box<dyn Fn() -> bool + Send>>,
     until: Instant,
     most: Option<u64>,
     looked: Mutex<Instant>,
-    tripped: OnceLock<Tripped>,
+    tripped: OnceLock<StopCause>,
 }
 
-impl Guard {
+impl SqlGuard {
     /// Starts to watch.
-    pub(super) fn new(limits: SqlLimits, cancel: impl Fn() -> bool + Send + 'static) -> Guard {
+    pub(super) fn new(limits: SqlLimits, cancel: impl Fn() -> bool + Send + 'static) -> SqlGuard {
         let now = Instant::now();
-        Guard(Arc::new(Watched {
+        SqlGuard(Arc::new(GuardState {
             cancel: Mutex::new(Box::new(cancel)),
             until: now + limits.deadline,
             most: resident().map(|resident| resident.saturating_add(limits.memory)),
@@ -51,19 +51,19 @@ impl Guard {
     /// The callback that SQLite makes while it works.
     pub(super) fn watch(&self) -> impl FnMut() -> bool + Send + 'static {
         let guard = self.clone();
-        move || guard.stops()
+        move || guard.must_stop()
     }
 
     /// Whether the call must stop here.
-    pub(super) fn stops(&self) -> bool {
-        let Watched { cancel, until, tripped, .. } = &*self.0;
+    pub(super) fn must_stop(&self) -> bool {
+        let GuardState { cancel, until, tripped, .. } = &*self.0;
         let now = Instant::now();
         let why = if cancel.lock().unwrap_or_else(PoisonError::into_inner)() {
-            Some(Tripped::Cancelled)
+            Some(StopCause::Cancelled)
         } else if now >= *until {
-            Some(Tripped::Deadline)
-        } else if self.is_swollen(now) {
-            Some(Tripped::Memory)
+            Some(StopCause::Deadline)
+        } else if self.is_over_memory(now) {
+            Some(StopCause::Memory)
         } else {
             None
         };
@@ -74,11 +74,11 @@ impl Guard {
     }
 
     /// Why the call was stopped, if it was.
-    pub(super) fn tripped(&self) -> Option<Tripped> {
+    pub(super) fn tripped(&self) -> Option<StopCause> {
         self.0.tripped.get().copied()
     }
 
-    fn is_swollen(&self, now: Instant) -> bool {
+    fn is_over_memory(&self, now: Instant) -> bool {
         let mut looked = self.0.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if now.duration_since(*looked) < LOOK {
             return false;

@@ -7,7 +7,7 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ffi};
 
-use super::guard::Guard;
+use super::guard::SqlGuard;
 use super::linear::text;
 
 /// Most bytes of a pattern.
@@ -18,29 +18,29 @@ const EVERY: usize = 10_000;
 
 /// The guard of the call at hand, as the functions find it.
 #[derive(Clone, Default)]
-pub(super) struct Current(Arc<Mutex<Option<Guard>>>);
+pub(super) struct CurrentGuard(Arc<Mutex<Option<SqlGuard>>>);
 
-impl std::fmt::Debug for Current {
+impl std::fmt::Debug for CurrentGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Current")
+        f.write_str("CurrentGuard")
     }
 }
 
-impl Current {
+impl CurrentGuard {
     /// Names the guard of the next call.
-    pub(super) fn set(&self, guard: &Guard) {
+    pub(super) fn set(&self, guard: &SqlGuard) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(guard.clone());
     }
 
     /// Fails when the call must stop.
     fn check(&self) -> rusqlite::Result<()> {
-        let stops = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(Guard::stops);
+        let stops = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(SqlGuard::must_stop);
         if stops { Err(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)) } else { Ok(()) }
     }
 }
 
 /// Puts the functions in the place of the built-in ones.
-pub(super) fn replace_unstoppable(conn: &Connection, current: &Current) -> rusqlite::Result<()> {
+pub(super) fn replace_unstoppable(conn: &Connection, current: &CurrentGuard) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     for arguments in [2, 3] {
         let current = current.clone();
@@ -52,7 +52,7 @@ pub(super) fn replace_unstoppable(conn: &Connection, current: &Current) -> rusql
 
 /// One step of a pattern.
 #[derive(Debug)]
-enum Token {
+enum PatternToken {
     /// Any number of characters.
     Many,
     /// Any one character.
@@ -67,21 +67,23 @@ enum Token {
     Never,
 }
 
-impl Token {
+impl PatternToken {
     fn takes(&self, c: char) -> bool {
         match self {
-            Token::Many | Token::Never => false,
-            Token::One => true,
-            Token::Exactly(wanted) => *wanted == c,
-            Token::Letter(wanted) => wanted.eq_ignore_ascii_case(&c),
-            Token::Of { ranges, within } => ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) == *within,
+            PatternToken::Many | PatternToken::Never => false,
+            PatternToken::One => true,
+            PatternToken::Exactly(wanted) => *wanted == c,
+            PatternToken::Letter(wanted) => wanted.eq_ignore_ascii_case(&c),
+            PatternToken::Of { ranges, within } => {
+                ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) == *within
+            }
         }
     }
 }
 
-type Parse = fn(&str, Option<char>) -> Vec<Token>;
+type PatternParser = fn(&str, Option<char>) -> Vec<PatternToken>;
 
-fn matches(context: &Context<'_>, current: &Current, parse: Parse) -> rusqlite::Result<Option<bool>> {
+fn matches(context: &Context<'_>, current: &CurrentGuard, parse: PatternParser) -> rusqlite::Result<Option<bool>> {
     let refused = |why: &str| Error::UserFunctionError(why.into());
     let values: Vec<ValueRef<'_>> = (0..context.len()).map(|n| context.get_raw(n)).collect();
     if values.contains(&ValueRef::Null) {
@@ -106,7 +108,7 @@ fn matches(context: &Context<'_>, current: &Current, parse: Parse) -> rusqlite::
 
 /// Whether the whole text fits. After a mismatch only the last `Many` takes one character more: what an earlier one
 /// could take, the last can as well.
-fn fits(pattern: &[Token], text: &str, current: &Current) -> rusqlite::Result<bool> {
+fn fits(pattern: &[PatternToken], text: &str, current: &CurrentGuard) -> rusqlite::Result<bool> {
     current.check()?;
     let (mut token, mut rest) = (0, text.chars());
     let mut last: Option<(usize, std::str::Chars<'_>)> = None;
@@ -116,7 +118,7 @@ fn fits(pattern: &[Token], text: &str, current: &Current) -> rusqlite::Result<bo
         if steps % EVERY == 0 {
             current.check()?;
         }
-        if let Some(Token::Many) = pattern.get(token) {
+        if let Some(PatternToken::Many) = pattern.get(token) {
             token += 1;
             last = Some((token, rest.clone()));
             continue;
@@ -139,40 +141,40 @@ fn fits(pattern: &[Token], text: &str, current: &Current) -> rusqlite::Result<bo
     }
 }
 
-fn like(pattern: &str, escape: Option<char>) -> Vec<Token> {
+fn like(pattern: &str, escape: Option<char>) -> Vec<PatternToken> {
     let mut chars = pattern.chars();
     let mut tokens = Vec::new();
     while let Some(c) = chars.next() {
         tokens.push(match c {
-            c if Some(c) == escape => chars.next().map_or(Token::Never, letter),
-            '%' => Token::Many,
-            '_' => Token::One,
+            c if Some(c) == escape => chars.next().map_or(PatternToken::Never, letter),
+            '%' => PatternToken::Many,
+            '_' => PatternToken::One,
             c => letter(c),
         });
     }
     tokens
 }
 
-fn letter(c: char) -> Token {
-    if c.is_ascii_alphabetic() { Token::Letter(c) } else { Token::Exactly(c) }
+fn letter(c: char) -> PatternToken {
+    if c.is_ascii_alphabetic() { PatternToken::Letter(c) } else { PatternToken::Exactly(c) }
 }
 
-fn glob(pattern: &str, _escape: Option<char>) -> Vec<Token> {
+fn glob(pattern: &str, _escape: Option<char>) -> Vec<PatternToken> {
     let mut chars = pattern.chars();
     let mut tokens = Vec::new();
     while let Some(c) = chars.next() {
         tokens.push(match c {
-            '*' => Token::Many,
-            '?' => Token::One,
+            '*' => PatternToken::Many,
+            '?' => PatternToken::One,
             '[' => set(&mut chars),
-            c => Token::Exactly(c),
+            c => PatternToken::Exactly(c),
         });
     }
     tokens
 }
 
 /// The rest of a set. A bracket that stands first belongs to it; one that is never closed fits nothing.
-fn set(chars: &mut std::str::Chars<'_>) -> Token {
+fn set(chars: &mut std::str::Chars<'_>) -> PatternToken {
     let mut next = chars.next();
     let within = next != Some('^');
     if !within {
@@ -187,7 +189,7 @@ fn set(chars: &mut std::str::Chars<'_>) -> Token {
     while let Some(c) = next {
         let after = chars.clone().next();
         match (c, before, after) {
-            (']', _, _) => return Token::Of { ranges, within },
+            (']', _, _) => return PatternToken::Of { ranges, within },
             ('-', Some(from), Some(to)) if to != ']' => {
                 chars.next();
                 ranges.push((from, to));
@@ -200,7 +202,7 @@ fn set(chars: &mut std::str::Chars<'_>) -> Token {
         }
         next = chars.next();
     }
-    Token::Never
+    PatternToken::Never
 }
 
 #[cfg(test)]
@@ -212,7 +214,7 @@ mod tests {
     fn what_fits_is_what_fits_in_sqlite() {
         let open = || Connection::open_in_memory().unwrap();
         let (theirs, ours) = (open(), open());
-        replace_unstoppable(&ours, &Current::default()).unwrap();
+        replace_unstoppable(&ours, &CurrentGuard::default()).unwrap();
         let texts = [
             "",
             "a",

@@ -16,14 +16,14 @@ pub(super) fn replace_quadratic(conn: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     conn.create_scalar_function(c"instr", 2, flags, instr)?;
     conn.create_scalar_function(c"replace", 3, flags, replace)?;
-    for (name, ends) in [(c"trim", Ends::Both), (c"ltrim", Ends::Left), (c"rtrim", Ends::Right)] {
+    for (name, ends) in [(c"trim", TrimEnds::Both), (c"ltrim", TrimEnds::Left), (c"rtrim", TrimEnds::Right)] {
         conn.create_scalar_function(name, 2, flags, move |context| trim(context, ends))?;
     }
     Ok(())
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Ends {
+enum TrimEnds {
     Left,
     Right,
     Both,
@@ -71,7 +71,7 @@ fn replace(context: &Context<'_>) -> rusqlite::Result<Option<String>> {
     Ok(Some(result))
 }
 
-fn trim(context: &Context<'_>, ends: Ends) -> rusqlite::Result<ToSqlOutput<'static>> {
+fn trim(context: &Context<'_>, ends: TrimEnds) -> rusqlite::Result<ToSqlOutput<'static>> {
     let (hay, set) = match (context.get_raw(0), context.get_raw(1)) {
         (ValueRef::Null, _) | (_, ValueRef::Null) => return Ok(ToSqlOutput::Owned(Value::Null)),
         (hay, set) => (text(hay), text(set)),
@@ -79,9 +79,9 @@ fn trim(context: &Context<'_>, ends: Ends) -> rusqlite::Result<ToSqlOutput<'stat
     let set: HashSet<char> = set.chars().collect();
     let cut = |c: char| set.contains(&c);
     let rest = match ends {
-        Ends::Left => hay.trim_start_matches(cut),
-        Ends::Right => hay.trim_end_matches(cut),
-        Ends::Both => hay.trim_matches(cut),
+        TrimEnds::Left => hay.trim_start_matches(cut),
+        TrimEnds::Right => hay.trim_end_matches(cut),
+        TrimEnds::Both => hay.trim_matches(cut),
     };
     Ok(ToSqlOutput::Owned(Value::Text(rest.to_owned())))
 }

@@ -4,11 +4,11 @@
 //! statement by the authorizer in `permit`; how much time and memory it may take by `guard`; what it may add to the
 //! file by a page limit. The runtime's tables are out of its reach.
 
+mod authorizer;
 mod call;
 mod guard;
 mod like;
 mod linear;
-mod permit;
 mod render;
 
 use std::fmt;
@@ -23,11 +23,11 @@ use rusqlite::limits::Limit;
 
 use crate::error::fault;
 use crate::schema::SESSION;
-use crate::todos::Noted;
+use crate::todos::ChangeNumbers;
 use crate::{StoreError, connect};
-use call::{Call, Desk};
-use guard::Guard;
-use like::Current;
+use call::{SqlCall, SqlSession};
+use guard::SqlGuard;
+use like::CurrentGuard;
 
 /// What one call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Default for SqlLimits {
 
 /// What the statements of one call gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SqlAnswer {
+pub struct SqlOutput {
     /// The results as the model reads them.
     pub text: Clip,
     /// How many rows were inserted, updated or deleted.
@@ -83,44 +83,50 @@ pub enum SqlError {
 
 /// The connection that the model's SQL runs on, one call at a time.
 #[derive(Debug)]
-pub struct SqlSpace {
+pub struct SqlConnection {
     path: PathBuf,
     limits: SqlLimits,
-    desk: Mutex<Desk>,
+    session: Mutex<SqlSession>,
     /// The guard of the call under way, for functions that take long.
-    current: Current,
-    vouch: Vouch,
+    current: CurrentGuard,
+    on_signed: SignedChangeHook,
 }
 
 /// Who is told the numbers of the todo changes that a call has signed, before anybody can see them.
 #[derive(Clone, Default)]
-struct Vouch(Option<Arc<dyn Fn(Noted) + Send + Sync>>);
+struct SignedChangeHook(Option<Arc<dyn Fn(ChangeNumbers) + Send + Sync>>);
 
-impl fmt::Debug for Vouch {
+impl fmt::Debug for SignedChangeHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Vouch")
+        f.write_str("SignedChangeHook")
     }
 }
 
-impl SqlSpace {
+impl SqlConnection {
     /// Opens the space in a session's file.
-    pub fn open(path: &Path, limits: SqlLimits) -> Result<SqlSpace, StoreError> {
+    pub fn open(path: &Path, limits: SqlLimits) -> Result<SqlConnection, StoreError> {
         let conn = connect::writable(path)?;
         SESSION.require(&conn, path)?;
-        let current = Current::default();
+        let current = CurrentGuard::default();
         confine(&conn, limits, &current).map_err(fault(path))?;
-        let vouch = Vouch::default();
-        Ok(SqlSpace { path: path.into(), limits, desk: Mutex::new(Desk { conn, grown: 0 }), current, vouch })
+        let vouch = SignedChangeHook::default();
+        Ok(SqlConnection {
+            path: path.into(),
+            limits,
+            session: Mutex::new(SqlSession { conn, grown: 0 }),
+            current,
+            on_signed: vouch,
+        })
     }
 
     /// The same, which tells the numbers of the todo changes that it has signed before anybody can see them.
     #[must_use]
-    pub fn vouching(self, vouch: impl Fn(Noted) + Send + Sync + 'static) -> SqlSpace {
-        SqlSpace { vouch: Vouch(Some(Arc::new(vouch))), ..self }
+    pub fn on_signed_changes(self, vouch: impl Fn(ChangeNumbers) + Send + Sync + 'static) -> SqlConnection {
+        SqlConnection { on_signed: SignedChangeHook(Some(Arc::new(vouch))), ..self }
     }
 
     /// Runs one or more statements as one transaction. It blocks; `cancel` is asked again and again meanwhile.
-    pub fn run(&self, sql: &str, cancel: impl Fn() -> bool + Send + 'static) -> Result<SqlAnswer, SqlError> {
+    pub fn run(&self, sql: &str, cancel: impl Fn() -> bool + Send + 'static) -> Result<SqlOutput, SqlError> {
         self.run_for(None, sql, cancel)
     }
 
@@ -130,7 +136,7 @@ impl SqlSpace {
         author: TaskId,
         sql: &str,
         cancel: impl Fn() -> bool + Send + 'static,
-    ) -> Result<SqlAnswer, SqlError> {
+    ) -> Result<SqlOutput, SqlError> {
         self.run_for(Some(author), sql, cancel)
     }
 
@@ -139,7 +145,7 @@ impl SqlSpace {
         author: Option<TaskId>,
         sql: &str,
         cancel: impl Fn() -> bool + Send + 'static,
-    ) -> Result<SqlAnswer, SqlError> {
+    ) -> Result<SqlOutput, SqlError> {
         if sql.contains('\0') {
             return Err(SqlError::Refused("the SQL contains a NUL character; leave it out".into()));
         }
@@ -147,10 +153,18 @@ impl SqlSpace {
             return Err(SqlError::Refused(format!("the SQL is longer than {TEXT} bytes; send it in parts")));
         }
         // A call that panicked left nothing behind but an open transaction, which the next one ends.
-        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
-        let guard = Guard::new(self.limits, cancel);
+        let mut context = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = SqlGuard::new(self.limits, cancel);
         self.current.set(&guard);
-        Call { desk: &mut desk, limits: self.limits, path: &self.path, guard, author, vouch: &self.vouch }.run(sql)
+        SqlCall {
+            session: &mut context,
+            limits: self.limits,
+            path: &self.path,
+            guard,
+            author,
+            on_signed: &self.on_signed,
+        }
+        .run(sql)
     }
 }
 
@@ -158,7 +172,7 @@ impl SqlSpace {
 const TEXT: usize = 100_000;
 
 /// Sets what holds for every call.
-fn confine(conn: &Connection, limits: SqlLimits, current: &Current) -> rusqlite::Result<()> {
+fn confine(conn: &Connection, limits: SqlLimits, current: &CurrentGuard) -> rusqlite::Result<()> {
     conn.busy_timeout(limits.deadline)?;
     conn.set_prepared_statement_cache_capacity(0);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;

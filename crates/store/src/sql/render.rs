@@ -11,16 +11,16 @@ const CELL: usize = 4096;
 
 /// The text of one call's results.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct ResultText {
     text: String,
     rows_left: usize,
     room: usize,
 }
 
-impl Page {
+impl ResultText {
     /// An empty page that holds at most so many rows and bytes.
-    pub(super) fn new(rows: usize, room: usize) -> Page {
-        Page { text: String::new(), rows_left: rows, room }
+    pub(super) fn new(rows: usize, room: usize) -> ResultText {
+        ResultText { text: String::new(), rows_left: rows, room }
     }
 
     /// Notes how many rows a statement changed.

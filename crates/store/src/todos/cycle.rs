@@ -57,7 +57,7 @@ mod tests {
             deps.entry(TodoId::from(*todo)).or_default().push(TodoId::from(*above));
         }
         let from = TodoId::from(from);
-        search(&deps, &from, &mut BTreeSet::new()).map(|path| protocol::circle(&path))
+        search(&deps, &from, &mut BTreeSet::new()).map(|path| protocol::format_cycle(&path))
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use host::Home;
 use protocol::api::{NewTodo, TodoChange, TodoEdit};
-use protocol::{SessionId, TodoId, circle};
+use protocol::{SessionId, TodoId, format_cycle};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
 use super::rows::one;
-use super::words::{chosen, files, reason, slug, title, words};
-use super::{cycle, last};
+use super::validation::{checked_id, checked_text, checked_title, files, reason, slug};
+use super::{cycle, last_recorded};
 use crate::StoreError;
 use crate::commands::at_rest;
 use crate::error::fault;
@@ -32,18 +32,18 @@ pub enum TodoError {
         on: TodoId,
     },
     /// Todos would wait for each other.
-    #[error("todos would wait for each other: {}", circle(.0))]
+    #[error("todos would wait for each other: {}", format_cycle(.0))]
     Cycle(Vec<TodoId>),
     /// A text cannot be used.
     #[error("{0}")]
-    Unfit(String),
+    Invalid(String),
     /// The file failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 /// The numbers under which the changes of one edit were noted.
-pub type Noted = std::ops::RangeInclusive<i64>;
+pub type ChangeNumbers = std::ops::RangeInclusive<i64>;
 
 /// Edits the todos of a session that nobody runs; gives the ids, in the order of the edits.
 pub fn edit_todos(home: &Home, id: SessionId, edits: &[TodoEdit]) -> Result<Vec<TodoId>, TodoError> {
@@ -51,8 +51,8 @@ pub fn edit_todos(home: &Home, id: SessionId, edits: &[TodoEdit]) -> Result<Vec<
     let mut refused = None;
     let edited = at_rest(home, id, |conn| match apply(conn, edits) {
         Ok(ids) => Ok(ids),
-        Err(Failed::Sql(error)) => Err(error),
-        Err(Failed::Edit(error)) => {
+        Err(EditFailure::Sql(error)) => Err(error),
+        Err(EditFailure::Refused(error)) => {
             refused = Some(error);
             Err(rusqlite::Error::StatementChangedRows(0))
         }
@@ -68,40 +68,40 @@ pub fn edit_own_todos(
     home: &Home,
     id: SessionId,
     edits: &[TodoEdit],
-    vouch: impl FnOnce(Noted),
+    vouch: impl FnOnce(ChangeNumbers),
 ) -> Result<Vec<TodoId>, TodoError> {
     let path = home.session_db(id);
     let mut conn = open_current(home, id, &path)?;
     let broken = |error| TodoError::Store(fault(&path)(error));
     let change = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
-    let before = last(&change).map_err(broken)?;
+    let before = last_recorded(&change).map_err(broken)?;
     let ids = apply(&change, edits).map_err(|error| match error {
-        Failed::Edit(error) => error,
-        Failed::Sql(error) => broken(error),
+        EditFailure::Refused(error) => error,
+        EditFailure::Sql(error) => broken(error),
     })?;
-    vouch(before + 1..=last(&change).map_err(broken)?);
+    vouch(before + 1..=last_recorded(&change).map_err(broken)?);
     change.commit().map_err(broken)?;
     Ok(ids)
 }
 
-enum Failed {
-    Edit(TodoError),
+enum EditFailure {
+    Refused(TodoError),
     Sql(rusqlite::Error),
 }
 
-impl From<TodoError> for Failed {
-    fn from(error: TodoError) -> Failed {
-        Failed::Edit(error)
+impl From<TodoError> for EditFailure {
+    fn from(error: TodoError) -> EditFailure {
+        EditFailure::Refused(error)
     }
 }
 
-impl From<rusqlite::Error> for Failed {
-    fn from(error: rusqlite::Error) -> Failed {
-        Failed::Sql(error)
+impl From<rusqlite::Error> for EditFailure {
+    fn from(error: rusqlite::Error) -> EditFailure {
+        EditFailure::Sql(error)
     }
 }
 
-fn apply(conn: &Connection, edits: &[TodoEdit]) -> Result<Vec<TodoId>, Failed> {
+fn apply(conn: &Connection, edits: &[TodoEdit]) -> Result<Vec<TodoId>, EditFailure> {
     let mut ids = Vec::new();
     // Rows first: a dependency may be named before the edit that makes it.
     for edit in edits {
@@ -127,18 +127,18 @@ fn apply(conn: &Connection, edits: &[TodoEdit]) -> Result<Vec<TodoId>, Failed> {
     }
 }
 
-fn add(conn: &Connection, new: &NewTodo) -> Result<TodoId, Failed> {
+fn add(conn: &Connection, new: &NewTodo) -> Result<TodoId, EditFailure> {
     let id = match &new.id {
-        Some(id) => chosen(id)?,
+        Some(id) => checked_id(id)?,
         None => unused(conn, &slug(&new.title))?,
     };
     if one(conn, &id)?.is_some() {
         return Err(TodoError::Taken(id).into());
     }
-    let text = |what: &str, given: &Option<String>| given.as_deref().map(|given| words(what, given)).transpose();
+    let text = |what: &str, given: &Option<String>| given.as_deref().map(|given| checked_text(what, given)).transpose();
     let row = params![
         id.0,
-        title(&new.title)?,
+        checked_title(&new.title)?,
         text("description", &new.description)?,
         text("agent", &new.agent_type)?,
         text("model", &new.model)?,
@@ -154,13 +154,13 @@ fn add(conn: &Connection, new: &NewTodo) -> Result<TodoId, Failed> {
     Ok(id)
 }
 
-fn alter(conn: &Connection, change: &TodoChange) -> Result<TodoId, Failed> {
+fn alter(conn: &Connection, change: &TodoChange) -> Result<TodoId, EditFailure> {
     if one(conn, &change.id)?.is_none() {
         return Err(TodoError::Missing(change.id.clone()).into());
     }
     let mut set: Vec<(&str, Value)> = Vec::new();
     if let Some(given) = &change.title {
-        set.push(("title", title(given)?.into()));
+        set.push(("title", checked_title(given)?.into()));
     }
     let texts = [
         ("description", &change.description),
@@ -171,14 +171,14 @@ fn alter(conn: &Connection, change: &TodoChange) -> Result<TodoId, Failed> {
     ];
     for (column, given) in texts {
         if let Some(given) = given {
-            set.push((column, words(column, given)?.into()));
+            set.push((column, checked_text(column, given)?.into()));
         }
     }
     if let Some(given) = &change.files {
         set.push(("files", files(given)?.into()));
     }
     if let Some(status) = change.status {
-        set.push(("status", status.word().to_owned().into()));
+        set.push(("status", status.as_str().to_owned().into()));
         set.push(("reason", reason(status, change.reason.as_deref())?.into()));
     }
     for (column, value) in set {
@@ -189,7 +189,7 @@ fn alter(conn: &Connection, change: &TodoChange) -> Result<TodoId, Failed> {
     Ok(change.id.clone())
 }
 
-fn depend(conn: &Connection, todo: &TodoId, on: &[TodoId]) -> Result<(), Failed> {
+fn depend(conn: &Connection, todo: &TodoId, on: &[TodoId]) -> Result<(), EditFailure> {
     for above in on {
         if one(conn, above)?.is_none() {
             return Err(TodoError::NoDependency { todo: todo.clone(), on: above.clone() }.into());
@@ -200,7 +200,7 @@ fn depend(conn: &Connection, todo: &TodoId, on: &[TodoId]) -> Result<(), Failed>
     Ok(())
 }
 
-fn unused(conn: &Connection, slug: &str) -> Result<TodoId, Failed> {
+fn unused(conn: &Connection, slug: &str) -> Result<TodoId, EditFailure> {
     let mut id = TodoId(slug.to_owned());
     for number in 2.. {
         if one(conn, &id)?.is_none() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{TaskId, Todo, TodoId, TodoStatus, circle};
+use protocol::{TaskId, Todo, TodoId, TodoStatus, format_cycle};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::cycle;
@@ -37,12 +37,12 @@ pub enum TodoAuthor {
     /// Another agent.
     Worker(TaskId),
     /// Whoever wrote to the file without being vouched for.
-    Nobody,
+    Unverified,
 }
 
 /// The number of the last change that was ever noted. What is noted now gets a greater one than every row that is there,
 /// whatever the engine's own table of numbers says.
-pub(crate) fn last(conn: &Connection) -> rusqlite::Result<i64> {
+pub(crate) fn last_recorded(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached(
         "SELECT max(coalesce((SELECT max(seq) FROM main.sqlite_sequence WHERE name = 'bosun_todo_log'), 0),
                     coalesce((SELECT max(n) FROM main.bosun_todo_log), 0))",
@@ -52,7 +52,7 @@ pub(crate) fn last(conn: &Connection) -> rusqlite::Result<i64> {
 
 /// The number of the last change that is noted and not taken over yet. Only the runtime removes notes, so within a
 /// transaction of the model every later change has a greater one.
-pub(crate) fn noted(conn: &Connection) -> rusqlite::Result<i64> {
+pub(crate) fn last_pending(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached("SELECT coalesce(max(n), 0) FROM main.bosun_todo_log")?.query_row([], |row| row.get(0))
 }
 
@@ -70,12 +70,12 @@ pub(crate) fn changes(conn: &Connection, vouched: &dyn Fn(i64) -> bool) -> rusql
         upto = row.get(0)?;
         let author = match row.get::<_, Option<String>>(2)? {
             None if vouched(upto) => TodoAuthor::Person,
-            None => TodoAuthor::Nobody,
+            None => TodoAuthor::Unverified,
             Some(text) if Some(&text) == root.as_ref() && vouched(upto) => {
-                text.parse().map_or(TodoAuthor::Nobody, TodoAuthor::Root)
+                text.parse().map_or(TodoAuthor::Unverified, TodoAuthor::Root)
             }
-            Some(text) if Some(&text) == root.as_ref() => TodoAuthor::Nobody,
-            Some(text) => text.parse().map_or(TodoAuthor::Nobody, TodoAuthor::Worker),
+            Some(text) if Some(&text) == root.as_ref() => TodoAuthor::Unverified,
+            Some(text) => text.parse().map_or(TodoAuthor::Unverified, TodoAuthor::Worker),
         };
         // An id that is no text names nothing.
         if let Ok(id) = String::from_utf8(row.get(1)?) {
@@ -91,7 +91,7 @@ fn by_author(
     authors: BTreeMap<TodoId, TodoAuthor>,
     upto: u64,
 ) -> rusqlite::Result<Vec<TodoChanges>> {
-    let mut found: BTreeMap<TodoAuthor, Found> = BTreeMap::new();
+    let mut found: BTreeMap<TodoAuthor, AuthorChanges> = BTreeMap::new();
     for (id, author) in authors {
         let found = found.entry(author).or_default();
         match one(conn, &id)? {
@@ -99,7 +99,7 @@ fn by_author(
             None => found.gone.push(id),
         }
     }
-    let told = found.into_iter().map(|(author, Found { mut changed, gone })| {
+    let told = found.into_iter().map(|(author, AuthorChanges { mut changed, gone })| {
         changed.sort_by_key(|(row, _)| *row);
         let changed = changed.into_iter().map(|(_, todo)| todo).collect();
         TodoChanges { by: author, changed, gone, upto }
@@ -109,18 +109,18 @@ fn by_author(
 
 /// What one author changed, each row with its place in the table.
 #[derive(Default)]
-struct Found {
+struct AuthorChanges {
     changed: Vec<(i64, Todo)>,
     gone: Vec<TodoId>,
 }
 
 /// Puts the author to what was changed after `since`, in the transaction that changed it, and gives the todos as they
 /// were written; says in words why they must not be changed like this.
-pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rusqlite::Result<Signed> {
+pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rusqlite::Result<SignResult> {
     if has_unnamed(conn)? {
         return Ok(Err("the id of a todo must be text".into()));
     }
-    if noted(conn)? == since {
+    if last_pending(conn)? == since {
         return Ok(Ok(Vec::new()));
     }
     // The connection of the model's SQL takes no parameters, not even ours.
@@ -135,12 +135,12 @@ pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rus
         if id.len() > ID {
             return Ok(Err(format!("the id of a todo may have {ID} bytes; put the rest into its title")));
         }
-        if let Some(status) = row.get::<_, Option<String>>(1)?.and_then(|word| TodoStatus::named(&word)) {
+        if let Some(status) = row.get::<_, Option<String>>(1)?.and_then(|word| TodoStatus::from_name(&word)) {
             written.push((TodoId(id), status));
         }
     }
     if let Some(path) = cycle::from(conn, written.iter().map(|(id, _)| id))? {
-        let circle = circle(&path);
+        let circle = format_cycle(&path);
         return Ok(Err(format!("todos would wait for each other: {circle}; take one of these out of todo_deps")));
     }
     if let Some(author) = author {
@@ -156,7 +156,7 @@ fn has_unnamed(conn: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// The todos that a call changed, or why it must not.
-type Signed = Result<Vec<(TodoId, TodoStatus)>, String>;
+type SignResult = Result<Vec<(TodoId, TodoStatus)>, String>;
 
 pub(super) fn root(conn: &Connection) -> rusqlite::Result<Option<String>> {
     conn.prepare_cached("SELECT id FROM bosun_tasks WHERE parent IS NULL")?.query_row([], |row| row.get(0)).optional()

@@ -1,29 +1,29 @@
 //! What the runtime decided about todos, written to their rows.
 
-use protocol::{Entry, Event, Todo, TodoId, TodoStatus};
+use protocol::{Event, LogEntry, Todo, TodoId, TodoStatus};
 use rusqlite::{Connection, named_params, params};
 
-use super::log::last;
+use super::log::last_recorded;
 use super::rows::one;
 use crate::mail;
 
 /// Writes to the table what the runtime decided.
-pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> {
-    let before = last(conn)?;
-    decided(conn, entry)?;
+pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<()> {
+    let before = last_recorded(conn)?;
+    apply(conn, entry)?;
     // What the runtime itself wrote is no news to it.
     conn.prepare_cached("DELETE FROM bosun_todo_log WHERE n > ?1")?.execute([before])?;
     Ok(())
 }
 
-fn decided(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> {
+fn apply(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<()> {
     match &entry.event {
         Event::TodosChanged { changed, gone, upto, .. } => {
-            changed.iter().try_for_each(|todo| note(conn, todo, *upto))?;
-            gone.iter().try_for_each(|todo| strike(conn, todo, *upto))
+            changed.iter().try_for_each(|todo| settle_change(conn, todo, *upto))?;
+            gone.iter().try_for_each(|todo| clear_changes(conn, todo, *upto))
         }
         Event::FleetBegan(terms) => {
-            mail::entitle(conn, entry.task, &terms.goal)?;
+            mail::set_title(conn, entry.task, &terms.goal)?;
             conn.prepare_cached("UPDATE todos SET status = 'pending' WHERE status = 'in_progress'")?.execute([])?;
             Ok(())
         }
@@ -34,39 +34,39 @@ fn decided(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> {
             .execute(named_params! {":task": entry.task.to_string(), ":id": todo.0})?;
             Ok(())
         }
-        Event::TodoReturned { todo, failure, .. } => stand(conn, todo, TodoStatus::Pending, failure.as_deref()),
-        Event::TodoDone { todo, .. } => stand(conn, todo, TodoStatus::Done, None),
-        Event::TodoBlocked { todo, why } => stand(conn, todo, TodoStatus::Blocked, Some(&why.to_string())),
-        Event::TodoFreed { todo } => stand(conn, todo, TodoStatus::Pending, None),
+        Event::TodoReturned { todo, failure, .. } => set_status(conn, todo, TodoStatus::Pending, failure.as_deref()),
+        Event::TodoDone { todo, .. } => set_status(conn, todo, TodoStatus::Done, None),
+        Event::TodoBlocked { todo, why } => set_status(conn, todo, TodoStatus::Blocked, Some(&why.to_string())),
+        Event::TodoUnblocked { todo } => set_status(conn, todo, TodoStatus::Pending, None),
         _ => Ok(()),
     }
 }
 
-fn stand(conn: &Connection, todo: &TodoId, status: TodoStatus, reason: Option<&str>) -> rusqlite::Result<()> {
+fn set_status(conn: &Connection, todo: &TodoId, status: TodoStatus, reason: Option<&str>) -> rusqlite::Result<()> {
     let now = "strftime('%Y-%m-%dT%H:%M:%fZ')";
     conn.prepare_cached(&format!(
         "UPDATE todos SET status = :status, reason = :reason, updated_at = {now} WHERE id = :id"
     ))?
-    .execute(named_params! {":status": status.word(), ":reason": reason, ":id": todo.0})?;
+    .execute(named_params! {":status": status.as_str(), ":reason": reason, ":id": todo.0})?;
     Ok(())
 }
 
 /// Takes a row off the list of changes and gives it the status that holds. One that was changed again since is left to
 /// the next look.
-fn note(conn: &Connection, todo: &Todo, upto: u64) -> rusqlite::Result<()> {
-    strike(conn, &todo.id, upto)?;
+fn settle_change(conn: &Connection, todo: &Todo, upto: u64) -> rusqlite::Result<()> {
+    clear_changes(conn, &todo.id, upto)?;
     let changed_again: bool = conn
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM bosun_todo_log WHERE todo = ?1 AND n > ?2)")?
         .query_row(params![todo.id.0, upto], |row| row.get(0))?;
     match one(conn, &todo.id)? {
         Some((_, found)) if !changed_again && found.status != todo.status => {
-            stand(conn, &todo.id, todo.status, todo.reason.as_deref())
+            set_status(conn, &todo.id, todo.status, todo.reason.as_deref())
         }
         Some(_) | None => Ok(()),
     }
 }
 
-fn strike(conn: &Connection, todo: &TodoId, upto: u64) -> rusqlite::Result<()> {
+fn clear_changes(conn: &Connection, todo: &TodoId, upto: u64) -> rusqlite::Result<()> {
     conn.prepare_cached("DELETE FROM bosun_todo_log WHERE todo = ?1 AND n <= ?2")?.execute(params![todo.0, upto])?;
     Ok(())
 }

@@ -84,7 +84,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TodoRow> {
         })
     };
     let filled = |name: &str| text(name).map(|found| found.filter(|text| !text.trim().is_empty()));
-    let status = text("status")?.and_then(|word| TodoStatus::named(&word)).unwrap_or_default();
+    let status = text("status")?.and_then(|word| TodoStatus::from_name(&word)).unwrap_or_default();
     let todo = Todo {
         id: TodoId(text("id")?.unwrap_or_default()),
         title: text("title")?.unwrap_or_default(),

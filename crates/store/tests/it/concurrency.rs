@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use host::Home;
-use protocol::At;
-use protocol::api::{Command, TasksParams};
-use store::{Batch, Index, SessionFile, SessionRow, StoreError, post_command};
+use protocol::Timestamp;
+use protocol::api::{SessionCommand, TasksParams};
+use store::{SessionFile, SessionIndex, SessionRow, StoreError, WriteBatch, post_command};
 
 use crate::support::*;
 
@@ -16,8 +16,8 @@ const PROCESSES: u32 = 30;
 
 /// A first start: it opens the home, makes a session and enters it into the index.
 fn first_start(home: &Home, n: u128) {
-    let index = Index::open(home).unwrap();
-    let opened = SessionFile::create(home, session(n), &me(), At(1)).unwrap();
+    let index = SessionIndex::open(home).unwrap();
+    let opened = SessionFile::create(home, session(n), &me(), Timestamp(1)).unwrap();
     commit(&opened.writer, opening()).unwrap();
     let view = reader(home, session(n)).session_view().unwrap();
     index.upsert(&SessionRow::from(&view)).unwrap();
@@ -37,31 +37,31 @@ fn thirty_processes_start_at_once_in_an_empty_home() {
             scope.spawn(|| assert_succeeds(again(&this_binary(), case, &root)));
         }
     });
-    let listed = Index::open(&Home::open(root).unwrap()).unwrap().list(None).unwrap();
+    let listed = SessionIndex::open(&Home::open(root).unwrap()).unwrap().list(None).unwrap();
     assert_eq!(listed.len(), usize::try_from(PROCESSES).unwrap());
 }
 
 #[test]
 fn thirty_threads_start_at_once_in_an_empty_home() {
-    let house = house();
+    let fixture = fixture();
     thread::scope(|scope| {
         for n in 0..30 {
-            let home = &house.home;
+            let home = &fixture.home;
             scope.spawn(move || first_start(home, n));
         }
     });
-    assert_eq!(Index::open(&house.home).unwrap().list(None).unwrap().len(), 30);
+    assert_eq!(SessionIndex::open(&fixture.home).unwrap().list(None).unwrap().len(), 30);
 }
 
 /// A session at work: every turn is a commit and a row of the index.
 fn work(home: &Home, n: u128) {
-    let index = Index::open(home).unwrap();
-    let opened = SessionFile::create(home, session(n), &me(), At(1)).unwrap();
+    let index = SessionIndex::open(home).unwrap();
+    let opened = SessionFile::create(home, session(n), &me(), Timestamp(1)).unwrap();
     commit(&opened.writer, opening()).unwrap();
     let view = reader(home, session(n)).session_view().unwrap();
     for turn in 1..=TURNS {
         commit(&opened.writer, vec![intent(turn)]).unwrap();
-        index.upsert(&SessionRow { updated_at: At(turn), ..SessionRow::from(&view) }).unwrap();
+        index.upsert(&SessionRow { updated_at: Timestamp(turn), ..SessionRow::from(&view) }).unwrap();
     }
     opened.writer.release().unwrap();
 }
@@ -73,13 +73,13 @@ fn eight_processes_work_while_a_reader_looks_on() {
     if let Some(root) = child_argument() {
         return work(&Home::open(root).unwrap(), u128::from(std::process::id()));
     }
-    let house = house();
-    let home = &house.home;
+    let fixture = fixture();
+    let home = &fixture.home;
     let case = "concurrency::eight_processes_work_while_a_reader_looks_on";
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            let index = Index::open(home).unwrap();
+            let index = SessionIndex::open(home).unwrap();
             while !done.load(Ordering::SeqCst) {
                 for row in index.list(None).unwrap() {
                     let seen = reader(home, row.id).session_view().unwrap();
@@ -93,10 +93,10 @@ fn eight_processes_work_while_a_reader_looks_on() {
         done.store(true, Ordering::SeqCst);
         ended.into_iter().for_each(Result::unwrap);
     });
-    let rows = Index::open(home).unwrap().list(None).unwrap();
+    let rows = SessionIndex::open(home).unwrap().list(None).unwrap();
     assert_eq!(rows.len(), 8);
     for row in rows {
-        assert_eq!(row.updated_at, At(TURNS));
+        assert_eq!(row.updated_at, Timestamp(TURNS));
         assert_eq!(reader(home, row.id).events_after(0, usize::MAX).unwrap().len() as u64, TURNS + 3);
     }
 }
@@ -104,8 +104,8 @@ fn eight_processes_work_while_a_reader_looks_on() {
 #[test]
 fn readers_and_commands_go_on_while_the_owner_writes() {
     const ROUNDS: u64 = 300;
-    let house = house();
-    let home = &house.home;
+    let fixture = fixture();
+    let home = &fixture.home;
     let opened = create(home, session(1));
     commit(&opened.writer, opening()).unwrap();
     let done = AtomicBool::new(false);
@@ -129,11 +129,11 @@ fn readers_and_commands_go_on_while_the_owner_writes() {
         }
         scope.spawn(|| {
             for n in 0..50 {
-                post_command(home, session(1), &Command::Interrupt, At(n)).unwrap();
+                post_command(home, session(1), &SessionCommand::Interrupt, Timestamp(n)).unwrap();
             }
         });
         for n in 1..=ROUNDS {
-            let batch = Batch { entries: vec![intent(n); 3], ..Batch::default() };
+            let batch = WriteBatch { entries: vec![intent(n); 3], ..WriteBatch::default() };
             assert_eq!(wait(opened.writer.commit(batch)).unwrap().last_seq, 3 * n + 3);
         }
         done.store(true, Ordering::SeqCst);
@@ -145,11 +145,11 @@ fn readers_and_commands_go_on_while_the_owner_writes() {
 
 #[test]
 fn one_of_many_adopts() {
-    let house = house();
-    drop(create(&house.home, session(1)));
+    let fixture = fixture();
+    drop(create(&fixture.home, session(1)));
     let adopted = thread::scope(|scope| {
         let tries: Vec<_> = (0..10)
-            .map(|_| scope.spawn(|| SessionFile::adopt(&house.home, session(1), &me(), At(2)).is_ok()))
+            .map(|_| scope.spawn(|| SessionFile::adopt(&fixture.home, session(1), &me(), Timestamp(2)).is_ok()))
             .collect();
         tries.into_iter().map(|try_| try_.join().unwrap()).filter(|adopted| *adopted).count()
     });
@@ -158,7 +158,7 @@ fn one_of_many_adopts() {
 
 /// An owner that writes until it is killed, saying what was acknowledged.
 fn write_for_ever(home: &Home) {
-    let opened = SessionFile::create(home, session(1), &me(), At(1)).unwrap();
+    let opened = SessionFile::create(home, session(1), &me(), Timestamp(1)).unwrap();
     for n in 1.. {
         println!("acknowledged {}", commit(&opened.writer, vec![intent(n); 2]).unwrap().last_seq);
     }
@@ -169,19 +169,19 @@ fn a_killed_owner_loses_nothing_that_it_was_told_is_durable() {
     if let Some(root) = child_argument() {
         return write_for_ever(&Home::open(root).unwrap());
     }
-    let house = house();
+    let fixture = fixture();
     let case = "concurrency::a_killed_owner_loses_nothing_that_it_was_told_is_durable";
-    let mut owner = again(&this_binary(), case, house.home.root()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut owner = again(&this_binary(), case, fixture.home.root()).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(owner.stdout.take().unwrap()).lines().map(Result::unwrap);
     let mut acknowledged = lines.filter_map(|line| line.strip_prefix("acknowledged ")?.parse::<usize>().ok());
     let early = acknowledged.nth(50).unwrap();
-    let refused = SessionFile::adopt(&house.home, session(1), &me(), At(2)).map(|_| ());
+    let refused = SessionFile::adopt(&fixture.home, session(1), &me(), Timestamp(2)).map(|_| ());
     assert_eq!(refused, Err(StoreError::Owned { pid: owner.id() }));
     owner.kill().unwrap();
     owner.wait().unwrap();
     let last = acknowledged.last().unwrap_or(early);
 
-    let log = adopt(&house.home, session(1)).log;
+    let log = adopt(&fixture.home, session(1)).log;
     assert!(log.len() >= last && log.len() <= last + 2, "{} of {last}", log.len());
     assert_eq!(log.len() % 2, 0);
 }

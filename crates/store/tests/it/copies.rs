@@ -1,15 +1,15 @@
 //! Forks and removals.
 
-use protocol::{At, Event, Fence};
+use protocol::{Event, Fence, Timestamp};
 use store::{SessionFile, StoreError, copy_session, fork_session, remove_session};
 
 use crate::support::*;
 
 #[test]
 fn a_fork_has_the_log_and_nobody_owns_it() {
-    let house = house();
-    let home = &house.home;
-    let opened = SessionFile::create(home, session(1), &me(), At(1)).unwrap();
+    let fixture = fixture();
+    let home = &fixture.home;
+    let opened = SessionFile::create(home, session(1), &me(), Timestamp(1)).unwrap();
     commit(&opened.writer, opening()).unwrap();
     let left = r#"INSERT INTO bosun_commands (at, body) VALUES (5, '{"type":"stop"}')"#;
     raw(&home.session_db(session(1))).execute(left, []).unwrap();
@@ -30,8 +30,8 @@ fn a_fork_has_the_log_and_nobody_owns_it() {
 
 #[test]
 fn a_fork_says_that_it_is_one_until_its_log_does() {
-    let house = house();
-    let home = &house.home;
+    let fixture = fixture();
+    let home = &fixture.home;
     commit(&create(home, session(1)).writer, opening()).unwrap();
     fork_session(home, session(1), session(2)).unwrap();
     assert_eq!(adopt(home, session(2)).forked_from, Some(session(1)));
@@ -44,32 +44,32 @@ fn a_fork_says_that_it_is_one_until_its_log_does() {
 
 #[test]
 fn a_fork_of_nothing_or_onto_something_is_refused() {
-    let house = house();
-    let missing = copy_session(&house.home, session(1), session(2));
-    assert_eq!(missing, Err(StoreError::Missing { id: session(1), path: house.home.session_db(session(1)) }));
-    assert!(!house.home.session_dir(session(2)).exists());
-    create(&house.home, session(1));
-    create(&house.home, session(2));
-    assert!(matches!(copy_session(&house.home, session(1), session(2)), Err(StoreError::Exists { .. })));
+    let fixture = fixture();
+    let missing = copy_session(&fixture.home, session(1), session(2));
+    assert_eq!(missing, Err(StoreError::Missing { id: session(1), path: fixture.home.session_db(session(1)) }));
+    assert!(!fixture.home.session_dir(session(2)).exists());
+    create(&fixture.home, session(1));
+    create(&fixture.home, session(2));
+    assert!(matches!(copy_session(&fixture.home, session(1), session(2)), Err(StoreError::Exists { .. })));
 }
 
 #[test]
 fn a_removed_session_is_gone_and_its_neighbour_is_not() {
-    let house = house();
-    create(&house.home, session(1));
-    create(&house.home, session(2));
-    remove_session(&house.home, session(1)).unwrap();
+    let fixture = fixture();
+    create(&fixture.home, session(1));
+    create(&fixture.home, session(2));
+    remove_session(&fixture.home, session(1)).unwrap();
     let left: Vec<_> =
-        std::fs::read_dir(house.home.sessions_dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        std::fs::read_dir(fixture.home.sessions_dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, [session(2).to_string().as_str()]);
-    assert!(matches!(remove_session(&house.home, session(1)), Err(StoreError::Missing { .. })));
+    assert!(matches!(remove_session(&fixture.home, session(1)), Err(StoreError::Missing { .. })));
 }
 
 #[test]
 fn a_damaged_session_can_be_removed() {
-    let house = house();
-    create(&house.home, session(1));
-    std::fs::write(house.home.session_db(session(1)), "not a database at all, and long enough to tell").unwrap();
-    remove_session(&house.home, session(1)).unwrap();
-    assert!(!house.home.session_dir(session(1)).exists());
+    let fixture = fixture();
+    create(&fixture.home, session(1));
+    std::fs::write(fixture.home.session_db(session(1)), "not a database at all, and long enough to tell").unwrap();
+    remove_session(&fixture.home, session(1)).unwrap();
+    assert!(!fixture.home.session_dir(session(1)).exists());
 }

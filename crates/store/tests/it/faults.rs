@@ -6,9 +6,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use host::Home;
-use protocol::At;
-use protocol::api::Command;
-use store::{Index, Reader, SessionFile, StoreError, post_command};
+use protocol::Timestamp;
+use protocol::api::SessionCommand;
+use store::{SessionFile, SessionIndex, SessionReader, StoreError, post_command};
 
 use crate::support::*;
 
@@ -21,7 +21,7 @@ fn written(home: &Home, n: u128) {
 }
 
 fn adopt_error(home: &Home, n: u128) -> StoreError {
-    SessionFile::adopt(home, session(n), &dead(), At(9)).map(|_| ()).unwrap_err()
+    SessionFile::adopt(home, session(n), &dead(), Timestamp(9)).map(|_| ()).unwrap_err()
 }
 
 #[test]
@@ -36,18 +36,18 @@ fn damage_is_named_and_other_sessions_are_unaffected() {
         ("another program's database", |path| raw(path).pragma_update(None, "application_id", 7).unwrap()),
     ];
     for (what, damage) in damage {
-        let house = house();
-        written(&house.home, 1);
-        written(&house.home, 2);
-        let path = house.home.session_db(session(1));
+        let fixture = fixture();
+        written(&fixture.home, 1);
+        written(&fixture.home, 2);
+        let path = fixture.home.session_db(session(1));
         damage(&path);
-        let error = adopt_error(&house.home, 1);
+        let error = adopt_error(&fixture.home, 1);
         assert!(matches!(error, StoreError::Corrupt { .. }), "{what}: {error:?}");
         let text = error.to_string();
         assert!(text.contains(path.to_str().unwrap()) && text.contains("sessions rm"), "{what}: {text}");
-        let read = Reader::open(&house.home, session(1)).and_then(|reader| reader.events_after(0, usize::MAX));
+        let read = SessionReader::open(&fixture.home, session(1)).and_then(|reader| reader.events_after(0, usize::MAX));
         assert!(matches!(read, Err(StoreError::Corrupt { .. })), "{what}: {read:?}");
-        assert_eq!(adopt(&house.home, session(2)).log.len(), 483, "{what}");
+        assert_eq!(adopt(&fixture.home, session(2)).log.len(), 483, "{what}");
     }
 }
 
@@ -60,45 +60,45 @@ fn scribble(path: &Path, byte: u8) {
 
 #[test]
 fn an_event_that_does_not_parse_is_damage() {
-    let house = house();
-    written(&house.home, 1);
-    let path = house.home.session_db(session(1));
+    let fixture = fixture();
+    written(&fixture.home, 1);
+    let path = fixture.home.session_db(session(1));
     let broken = r#"UPDATE bosun_events SET body = '{"type":"taskParked","untilAt":"dawn"}' WHERE seq = 9"#;
     raw(&path).execute(broken, []).unwrap();
-    let error = adopt_error(&house.home, 1);
+    let error = adopt_error(&fixture.home, 1);
     assert!(matches!(&error, StoreError::Corrupt { detail, .. } if detail.contains("event 9")), "{error:?}");
 }
 
 #[test]
 fn a_newer_file_is_refused_with_both_versions() {
-    let house = house();
-    written(&house.home, 1);
-    let path = house.home.session_db(session(1));
+    let fixture = fixture();
+    written(&fixture.home, 1);
+    let path = fixture.home.session_db(session(1));
     raw(&path).pragma_update(None, "user_version", 9).unwrap();
-    let newer = StoreError::Newer { path: path.clone(), found: 9, known: 6 };
-    assert_eq!(adopt_error(&house.home, 1), newer);
-    assert_eq!(Reader::open(&house.home, session(1)).map(|_| ()), Err(newer.clone()));
-    assert_eq!(post_command(&house.home, session(1), &Command::Stop, At(1)), Err(newer.clone()));
+    let newer = StoreError::Newer { path: path.clone(), found: 9, known: 1 };
+    assert_eq!(adopt_error(&fixture.home, 1), newer);
+    assert_eq!(SessionReader::open(&fixture.home, session(1)).map(|_| ()), Err(newer.clone()));
+    assert_eq!(post_command(&fixture.home, session(1), &SessionCommand::Stop, Timestamp(1)), Err(newer.clone()));
     let text = newer.to_string();
-    assert!(text.contains("format 9") && text.contains("up to 6") && text.contains(path.to_str().unwrap()), "{text}");
+    assert!(text.contains("format 9") && text.contains("up to 1") && text.contains(path.to_str().unwrap()), "{text}");
 
-    Index::open(&house.home).unwrap();
-    raw(&house.home.index_db()).pragma_update(None, "user_version", 9).unwrap();
-    assert!(matches!(Index::open(&house.home), Err(StoreError::Newer { found: 9, .. })));
+    SessionIndex::open(&fixture.home).unwrap();
+    raw(&fixture.home.index_db()).pragma_update(None, "user_version", 9).unwrap();
+    assert!(matches!(SessionIndex::open(&fixture.home), Err(StoreError::Newer { found: 9, .. })));
 }
 
 #[test]
 fn a_missing_session_is_missing() {
-    let house = house();
-    let path = house.home.session_db(session(1));
-    assert_eq!(adopt_error(&house.home, 1), StoreError::Missing { id: session(1), path });
+    let fixture = fixture();
+    let path = fixture.home.session_db(session(1));
+    assert_eq!(adopt_error(&fixture.home, 1), StoreError::Missing { id: session(1), path });
 }
 
 /// What a power cut leaves: the file and its log, copied while the owner still runs, the log then harmed.
 #[test]
 fn a_torn_tail_of_the_log_is_dropped_and_the_rest_is_kept() {
-    let house = house();
-    let home = &house.home;
+    let fixture = fixture();
+    let home = &fixture.home;
     let opened = create(home, session(1));
     for n in 1..=20 {
         commit(&opened.writer, vec![intent(n)]).unwrap();
@@ -168,35 +168,35 @@ fn forbidden_and_read_only_places_are_told_apart() {
 
     mode(&path(1), 0o000);
     assert_eq!(adopt_error(&home, 1), StoreError::Denied { path: path(1) });
-    assert_eq!(Reader::open(&home, session(1)).map(|_| ()), Err(StoreError::Denied { path: path(1) }));
+    assert_eq!(SessionReader::open(&home, session(1)).map(|_| ()), Err(StoreError::Denied { path: path(1) }));
 
     mode(&path(2), 0o400);
     assert_eq!(adopt_error(&home, 2), StoreError::ReadOnly { path: path(2) });
 
     mode(&home.session_dir(session(3)), 0o500);
-    let read = Reader::open(&home, session(3)).and_then(|reader| reader.events_after(0, 1));
+    let read = SessionReader::open(&home, session(3)).and_then(|reader| reader.events_after(0, 1));
     assert_eq!(read.map(|events| events.len()), Ok(1), "reading needs no place to write");
     assert_eq!(adopt_error(&home, 3), StoreError::ReadOnly { path: path(3) });
 
     // The index too, whether it is there or not.
     for is_there in [true, false] {
         if is_there {
-            drop(Index::open(&home).unwrap());
+            drop(SessionIndex::open(&home).unwrap());
             mode(&home.index_db(), 0o400);
         } else {
             fs::remove_file(home.index_db()).unwrap();
         }
         mode(home.root(), 0o500);
-        assert!(matches!(Index::open(&home), Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. })));
+        assert!(matches!(SessionIndex::open(&home), Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. })));
         let mut states: Vec<String> =
-            Index::current(&home).unwrap().list(None).unwrap().into_iter().map(|row| row.state).collect();
+            SessionIndex::current(&home).unwrap().list(None).unwrap().into_iter().map(|row| row.state).collect();
         states.sort();
         assert_eq!(states, ["idle", "idle", "idle", "unreadable"], "{is_there}");
         mode(home.root(), 0o700);
     }
 
     mode(&home.sessions_dir(), 0o500);
-    let created = SessionFile::create(&home, session(5), &me(), At(1)).map(|_| ());
+    let created = SessionFile::create(&home, session(5), &me(), Timestamp(1)).map(|_| ());
     assert_eq!(created, Err(StoreError::Denied { path: home.session_dir(session(5)) }));
     assert_eq!(adopt(&home, session(4)).log.len(), 483);
 }
@@ -214,7 +214,7 @@ fn a_full_disk_fails_the_commit_and_freeing_space_mends_it() {
     let full = (0..100).find_map(|n| commit(&opened.writer, (0..50).map(|k| intent(n * 50 + k)).collect()).err());
     assert_eq!(full, Some(StoreError::Full { path: home.session_db(session(1)) }));
     let before = reader(&home, session(1)).session_view().unwrap().events;
-    let another = SessionFile::create(&home, session(2), &dead(), At(1)).map(|_| ());
+    let another = SessionFile::create(&home, session(2), &dead(), Timestamp(1)).map(|_| ());
     assert!(matches!(another, Err(StoreError::Full { .. } | StoreError::Home(_))), "{another:?}");
 
     fs::remove_file(&ballast).unwrap();
@@ -253,8 +253,8 @@ fn on_small_disk(case: &str) {
 }
 
 /// The files of a session as a killed owner leaves them, in a home of their own.
-fn killed(commits: u64) -> House {
-    let (from, to) = (house(), house());
+fn killed(commits: u64) -> StoreFixture {
+    let (from, to) = (fixture(), fixture());
     let opened = create(&from.home, session(1));
     commit(&opened.writer, opening()).unwrap();
     for n in 1..commits {
@@ -275,18 +275,18 @@ fn a_damaged_byte_in_the_log_of_a_killed_owner_is_found_before_anything_runs_aga
     let last = adopt(&whole.home, session(1)).log.last().unwrap().seq;
     let mut found = 0;
     for part in 1..20 {
-        let house = killed(40);
-        let wal = house.home.session_dir(session(1)).join("session.db-wal");
+        let fixture = killed(40);
+        let wal = fixture.home.session_dir(session(1)).join("session.db-wal");
         let mut bytes = std::fs::read(&wal).unwrap();
         let at = bytes.len() / 20 * part;
         bytes[at] ^= 0xff;
         std::fs::write(&wal, bytes).unwrap();
-        match SessionFile::adopt(&house.home, session(1), &dead(), At(2)) {
+        match SessionFile::adopt(&fixture.home, session(1), &dead(), Timestamp(2)) {
             Err(StoreError::Lost { found: kept, committed, .. }) => {
                 assert!(kept < committed && committed == last, "{kept} of {committed}");
                 found += 1;
-                assert_eq!(store::accept_log(&house.home, session(1)), Ok(kept));
-                assert_eq!(adopt(&house.home, session(1)).log.len() as u64, kept);
+                assert_eq!(store::accept_log(&fixture.home, session(1)), Ok(kept));
+                assert_eq!(adopt(&fixture.home, session(1)).log.len() as u64, kept);
             }
             // Without its first pages it is no session at all.
             Err(StoreError::Corrupt { .. } | StoreError::Older { .. } | StoreError::Unexpected { .. }) => {}
@@ -304,27 +304,27 @@ fn a_log_that_something_else_wrote_to_is_not_gone_on_with() {
         "UPDATE bosun_events SET at = at + 1 WHERE seq = 1",
     ];
     for sql in changes {
-        let house = killed(5);
-        raw(&house.home.session_db(session(1))).execute_batch(sql).unwrap();
-        let adopted = SessionFile::adopt(&house.home, session(1), &dead(), At(2));
+        let fixture = killed(5);
+        raw(&fixture.home.session_db(session(1))).execute_batch(sql).unwrap();
+        let adopted = SessionFile::adopt(&fixture.home, session(1), &dead(), Timestamp(2));
         assert!(matches!(adopted, Err(StoreError::Altered { .. })), "{sql}: {adopted:?}");
     }
-    let house = house();
-    let opened = create(&house.home, session(1));
+    let fixture = fixture();
+    let opened = create(&fixture.home, session(1));
     commit(&opened.writer, opening()).unwrap();
     let forged = "INSERT INTO bosun_events (seq, v, at, task, body) SELECT seq + 1, v, at, task, body FROM bosun_events \
                   ORDER BY seq DESC LIMIT 1";
-    raw(&house.home.session_db(session(1))).execute(forged, []).unwrap();
+    raw(&fixture.home.session_db(session(1))).execute(forged, []).unwrap();
     let refused = commit(&opened.writer, vec![intent(1)]);
     assert!(matches!(refused, Err(StoreError::Altered { .. })), "{refused:?}");
 }
 
 #[test]
 fn a_folder_that_is_removed_while_its_session_runs_is_noticed_with_the_next_commit() {
-    let house = house();
-    let opened = create(&house.home, session(1));
+    let fixture = fixture();
+    let opened = create(&fixture.home, session(1));
     commit(&opened.writer, opening()).unwrap();
-    std::fs::remove_dir_all(house.home.session_dir(session(1))).unwrap();
+    std::fs::remove_dir_all(fixture.home.session_dir(session(1))).unwrap();
     let refused = commit(&opened.writer, vec![intent(1)]);
     assert!(matches!(refused, Err(StoreError::Removed { .. })), "{refused:?}");
 }

@@ -5,67 +5,67 @@ use std::process::Stdio;
 use std::thread;
 
 use host::Home;
-use protocol::{At, Item, ItemId, ItemStatus};
+use protocol::{ItemId, ItemStatus, ListItem, Timestamp};
 use serde_json::{Map, Value, json};
 use store::{
-    Index, ItemChange, ItemsWanted, List, ListError, NewItem, Reader, Seen, SqlLimits, SqlSpace, StoreError,
-    from_jsonl, to_jsonl,
+    ExpectedVersion, ItemChange, ItemList, ItemQuery, ListError, NewItem, SessionIndex, SessionReader, SqlConnection,
+    SqlLimits, StoreError, from_jsonl, to_jsonl,
 };
 
 use crate::support::*;
 
-fn team(home: &Home) -> List {
-    List::of_team(home, "red").unwrap()
+fn team(home: &Home) -> ItemList {
+    ItemList::of_team(home, "red").unwrap()
 }
 
 fn new(subject: &str) -> NewItem {
     NewItem { subject: subject.into(), description: "all of it".into(), author: "user".into(), ..NewItem::default() }
 }
 
-fn make(list: &List, subject: &str) -> Item {
-    list.create(new(subject), At(1)).unwrap().item
+fn make(list: &ItemList, subject: &str) -> ListItem {
+    list.create(new(subject), Timestamp(1)).unwrap().item
 }
 
 fn status(status: ItemStatus) -> ItemChange {
     ItemChange { status: Some(status), ..ItemChange::default() }
 }
 
-fn change(list: &List, id: u32, change: &ItemChange) -> Result<Item, ListError> {
-    list.update(ItemId(id), Seen::Any, change, At(2)).map(|changed| changed.item)
+fn change(list: &ItemList, id: u32, change: &ItemChange) -> Result<ListItem, ListError> {
+    list.update(ItemId(id), ExpectedVersion::Any, change, Timestamp(2)).map(|changed| changed.item)
 }
 
 fn object(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
-fn ids(items: &[Item]) -> Vec<u32> {
+fn ids(items: &[ListItem]) -> Vec<u32> {
     items.iter().map(|item| item.id.0).collect()
 }
 
 #[test]
 fn k1_an_item_is_made_moved_found_and_deleted_for_good() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     let item = make(&list, "write the parser");
     assert_eq!((item.id, item.version, item.status), (ItemId(1), 1, ItemStatus::Pending));
     make(&list, "test it");
     let owned = ItemChange { owner: Some("tests".into()), ..status(ItemStatus::InProgress) };
     assert_eq!(change(&list, 1, &owned).unwrap().version, 2);
     let wanted = |wanted| ids(&list.items(&wanted).unwrap());
-    assert_eq!(wanted(ItemsWanted { status: Some(ItemStatus::InProgress), ..ItemsWanted::default() }), [1]);
-    assert_eq!(wanted(ItemsWanted { owner: Some("tests".into()), ..ItemsWanted::default() }), [1]);
-    assert_eq!(wanted(ItemsWanted { after: Some(ItemId(1)), limit: 5, ..ItemsWanted::default() }), [2]);
+    assert_eq!(wanted(ItemQuery { status: Some(ItemStatus::InProgress), ..ItemQuery::default() }), [1]);
+    assert_eq!(wanted(ItemQuery { owner: Some("tests".into()), ..ItemQuery::default() }), [1]);
+    assert_eq!(wanted(ItemQuery { after: Some(ItemId(1)), limit: 5, ..ItemQuery::default() }), [2]);
     assert_eq!(change(&list, 1, &status(ItemStatus::Deleted)).unwrap().status, ItemStatus::Deleted);
     assert_eq!(list.get(ItemId(1)).unwrap_err().to_string(), "Task not found: 1");
     assert_eq!(change(&list, 1, &status(ItemStatus::Pending)), Err(ListError::Missing(ItemId(1))));
-    assert_eq!(wanted(ItemsWanted::default()), [2]);
+    assert_eq!(wanted(ItemQuery::default()), [2]);
     assert_eq!(make(&list, "another").id, ItemId(3), "an id is not used again");
 }
 
 #[test]
 fn k1_a_change_that_changes_nothing_is_none() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     make(&list, "a");
     assert_eq!(
         change(&list, 1, &ItemChange { subject: Some("a".into()), ..ItemChange::default() }).unwrap().version,
@@ -75,20 +75,20 @@ fn k1_a_change_that_changes_nothing_is_none() {
 
 #[test]
 fn k1_metadata_is_merged_and_null_takes_a_field_away() {
-    let house = house();
-    let list = team(&house.home);
-    list.create(NewItem { metadata: object(json!({"a": 1, "b": [2]})), ..new("x") }, At(1)).unwrap();
+    let fixture = fixture();
+    let list = team(&fixture.home);
+    list.create(NewItem { metadata: object(json!({"a": 1, "b": [2]})), ..new("x") }, Timestamp(1)).unwrap();
     let merge = ItemChange { metadata: object(json!({"a": null, "c": {"d": 3}})), ..ItemChange::default() };
     assert_eq!(Value::Object(change(&list, 1, &merge).unwrap().metadata), json!({"b": [2], "c": {"d": 3}}));
 }
 
 #[test]
 fn k1_what_is_blocked_cannot_begin_or_end_until_its_blockers_are_done() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     (0..3).for_each(|n| drop(make(&list, &format!("step {n}"))));
     let add = ItemChange { add_blocks: vec![ItemId(2)], ..ItemChange::default() };
-    let changed = list.update(ItemId(1), Seen::Any, &add, At(2)).unwrap();
+    let changed = list.update(ItemId(1), ExpectedVersion::Any, &add, Timestamp(2)).unwrap();
     assert_eq!((&changed.item.blocks[..], changed.item.version), (&[ItemId(2)][..], 1));
     assert_eq!((ids(&changed.others), changed.others[0].version), (vec![2], 2));
     assert_eq!(list.get(ItemId(2)).unwrap().blocked_by, [ItemId(1)]);
@@ -102,15 +102,15 @@ fn k1_what_is_blocked_cannot_begin_or_end_until_its_blockers_are_done() {
         change(&list, 2, &status(ItemStatus::InProgress)),
         Err(ListError::Blocked { id: ItemId(2), by: vec![ItemId(3)] })
     );
-    let deleted = list.update(ItemId(3), Seen::Any, &status(ItemStatus::Deleted), At(3)).unwrap();
+    let deleted = list.update(ItemId(3), ExpectedVersion::Any, &status(ItemStatus::Deleted), Timestamp(3)).unwrap();
     assert_eq!(ids(&deleted.others), [2], "nobody waits for what is deleted");
     assert_eq!(change(&list, 2, &status(ItemStatus::InProgress)).unwrap().blocked_by, [ItemId(1)]);
 }
 
 #[test]
 fn k1_a_circle_is_refused_and_named() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     (0..3).for_each(|n| drop(make(&list, &format!("step {n}"))));
     let after =
         |id: u32, on: u32| change(&list, id, &ItemChange { add_blocked_by: vec![ItemId(on)], ..ItemChange::default() });
@@ -127,16 +127,19 @@ fn k1_a_circle_is_refused_and_named() {
 
 #[test]
 fn k2_of_two_writers_the_stale_one_is_refused_with_the_fresh_item() {
-    let house = house();
-    let (ours, theirs) = (team(&house.home), team(&house.home));
+    let fixture = fixture();
+    let (ours, theirs) = (team(&fixture.home), team(&fixture.home));
     let read = make(&ours, "shared");
     let say = |text: &str| ItemChange { description: Some(text.into()), ..ItemChange::default() };
-    let first = theirs.update(ItemId(1), Seen::Version(read.version), &say("theirs"), At(2)).unwrap().item;
-    let refused = ours.update(ItemId(1), Seen::Version(read.version), &say("ours"), At(3)).unwrap_err();
+    let first =
+        theirs.update(ItemId(1), ExpectedVersion::Version(read.version), &say("theirs"), Timestamp(2)).unwrap().item;
+    let refused =
+        ours.update(ItemId(1), ExpectedVersion::Version(read.version), &say("ours"), Timestamp(3)).unwrap_err();
     assert_eq!(refused, ListError::Stale { seen: 1, fresh: Box::new(first.clone()) });
     assert_eq!(ours.get(ItemId(1)).unwrap(), first);
-    assert!(ours.update(ItemId(1), Seen::Version(first.version), &say("ours"), At(3)).is_ok());
-    let last = theirs.update(ItemId(1), Seen::Any, &status(ItemStatus::InProgress), At(4)).unwrap().item;
+    assert!(ours.update(ItemId(1), ExpectedVersion::Version(first.version), &say("ours"), Timestamp(3)).is_ok());
+    let last =
+        theirs.update(ItemId(1), ExpectedVersion::Any, &status(ItemStatus::InProgress), Timestamp(4)).unwrap().item;
     assert_eq!(
         (&*last.description, last.version),
         ("ours", 4),
@@ -146,29 +149,31 @@ fn k2_of_two_writers_the_stale_one_is_refused_with_the_fresh_item() {
 
 #[test]
 fn k2_a_rehearsal_says_what_would_be_and_changes_nothing() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     let item = make(&list, "x");
-    let rehearsed = list.rehearse(ItemId(1), Seen::Version(1), &status(ItemStatus::Completed), At(2)).unwrap();
+    let rehearsed = list
+        .preview_update(ItemId(1), ExpectedVersion::Version(1), &status(ItemStatus::Completed), Timestamp(2))
+        .unwrap();
     assert_eq!((rehearsed.item.status, rehearsed.item.version), (ItemStatus::Completed, 2));
     assert!(matches!(
-        list.rehearse(ItemId(1), Seen::Version(7), &status(ItemStatus::Completed), At(2)),
+        list.preview_update(ItemId(1), ExpectedVersion::Version(7), &status(ItemStatus::Completed), Timestamp(2)),
         Err(ListError::Stale { .. })
     ));
     assert_eq!(list.get(ItemId(1)).unwrap(), item);
 }
 
 /// Counts one up with compare-and-set, as often as it takes.
-fn count(list: &List, name: &str) {
+fn count(list: &ItemList, name: &str) {
     loop {
         let item = list.get(ItemId(1)).unwrap();
         let next = item.metadata.get(name).and_then(Value::as_u64).unwrap_or(0) + 1;
         let metadata = object(json!({ name: next }));
         match list.update(
             ItemId(1),
-            Seen::Version(item.version),
+            ExpectedVersion::Version(item.version),
             &ItemChange { metadata, ..ItemChange::default() },
-            At(2),
+            Timestamp(2),
         ) {
             Ok(_) => return,
             Err(ListError::Stale { .. }) => {}
@@ -193,15 +198,15 @@ fn k2_sixty_four_updaters_in_eight_processes_lose_nothing() {
             }
         });
     }
-    let house = house();
-    make(&team(&house.home), "counted");
+    let fixture = fixture();
+    make(&team(&fixture.home), "counted");
     let case = "lists::k2_sixty_four_updaters_in_eight_processes_lose_nothing";
     thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| assert_succeeds(again(&this_binary(), case, house.home.root())));
+            scope.spawn(|| assert_succeeds(again(&this_binary(), case, fixture.home.root())));
         }
     });
-    let item = team(&house.home).get(ItemId(1)).unwrap();
+    let item = team(&fixture.home).get(ItemId(1)).unwrap();
     assert_eq!(item.metadata["all"], 64 * EACH);
     assert!((0..8).all(|n: u32| item.metadata[&n.to_string()] == 8), "{:?}", item.metadata);
     assert_eq!(item.version, 1 + 64 * (EACH + 1));
@@ -209,15 +214,15 @@ fn k2_sixty_four_updaters_in_eight_processes_lose_nothing() {
 
 #[test]
 fn k2_items_that_many_make_at_once_have_ids_of_their_own() {
-    let house = house();
-    drop(team(&house.home));
+    let fixture = fixture();
+    drop(team(&fixture.home));
     thread::scope(|scope| {
         for n in 0..16 {
-            let home = &house.home;
+            let home = &fixture.home;
             scope.spawn(move || (0..4).for_each(|m| drop(make(&team(home), &format!("{n}.{m}")))));
         }
     });
-    let items = team(&house.home).items(&ItemsWanted::default()).unwrap();
+    let items = team(&fixture.home).items(&ItemQuery::default()).unwrap();
     assert_eq!(ids(&items), (1..=64).collect::<Vec<_>>());
 }
 
@@ -233,16 +238,16 @@ fn k2_a_process_that_is_killed_leaves_whole_items() {
             println!("done {n}");
         }
     }
-    let house = house();
-    make(&team(&house.home), "the first");
+    let fixture = fixture();
+    make(&team(&fixture.home), "the first");
     let case = "lists::k2_a_process_that_is_killed_leaves_whole_items";
-    let mut other = again(&this_binary(), case, house.home.root()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut other = again(&this_binary(), case, fixture.home.root()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(other.stdout.take().unwrap()).lines().map(Result::unwrap);
     lines.find(|line| line == "done 20").unwrap();
     other.kill().unwrap();
     other.wait().unwrap();
-    let list = team(&house.home);
-    let items = list.items(&ItemsWanted::default()).unwrap();
+    let list = team(&fixture.home);
+    let items = list.items(&ItemQuery::default()).unwrap();
     assert!((1..=2).contains(&items.len()), "{items:?}");
     for item in &items[1..] {
         assert_eq!(item.blocked_by.is_empty(), items[0].blocks.is_empty(), "one side without the other");
@@ -253,14 +258,14 @@ fn k2_a_process_that_is_killed_leaves_whole_items() {
 
 #[test]
 fn k4_each_list_is_its_own_and_outlives_sessions() {
-    let house = house();
-    let home = &house.home;
+    let fixture = fixture();
+    let home = &fixture.home;
     commit(&create(home, session(1)).writer, opening()).unwrap();
     let lists = || {
         vec![
-            List::of_session(home, session(1)).unwrap(),
-            List::of_project(home, "/src/a").unwrap(),
-            List::of_project(home, "/src/b").unwrap(),
+            ItemList::of_session(home, session(1)).unwrap(),
+            ItemList::of_project(home, "/src/a").unwrap(),
+            ItemList::of_project(home, "/src/b").unwrap(),
             team(home),
         ]
     };
@@ -268,112 +273,113 @@ fn k4_each_list_is_its_own_and_outlives_sessions() {
         (0..=n).for_each(|_| drop(make(list, "x")));
     }
     assert_eq!(
-        lists().iter().map(|list| list.items(&ItemsWanted::default()).unwrap().len()).collect::<Vec<_>>(),
+        lists().iter().map(|list| list.items(&ItemQuery::default()).unwrap().len()).collect::<Vec<_>>(),
         [1, 2, 3, 4]
     );
     store::remove_session(home, session(1)).unwrap();
-    drop(Index::rebuild(home).unwrap());
-    assert_eq!(List::of_project(home, "/src/b").unwrap().items(&ItemsWanted::default()).unwrap().len(), 3);
-    assert!(matches!(List::of_session(home, session(1)), Err(StoreError::Missing { .. })));
+    drop(SessionIndex::rebuild(home).unwrap());
+    assert_eq!(ItemList::of_project(home, "/src/b").unwrap().items(&ItemQuery::default()).unwrap().len(), 3);
+    assert!(matches!(ItemList::of_session(home, session(1)), Err(StoreError::Missing { .. })));
 }
 
 #[test]
 fn k4_a_damaged_index_gives_its_lists_to_the_next() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     ["a", "b"].iter().for_each(|subject| drop(make(&list, subject)));
     let kept = list.export().unwrap();
     drop(list);
-    raw(&house.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
-    assert_eq!(team(&house.home).export().unwrap(), kept);
-    raw(&house.home.index_db()).execute("UPDATE bosun_items SET body = 'no JSON' WHERE id = 1", []).unwrap();
-    raw(&house.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
-    assert_eq!(team(&house.home).export().unwrap(), kept, "what does not read well has a second copy");
-    let list = team(&house.home);
+    raw(&fixture.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
+    assert_eq!(team(&fixture.home).export().unwrap(), kept);
+    raw(&fixture.home.index_db()).execute("UPDATE bosun_items SET body = 'no JSON' WHERE id = 1", []).unwrap();
+    raw(&fixture.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
+    assert_eq!(team(&fixture.home).export().unwrap(), kept, "what does not read well has a second copy");
+    let list = team(&fixture.home);
     make(&list, "c");
     change(&list, 1, &status(ItemStatus::Deleted)).unwrap();
     let kept = list.export().unwrap();
     drop(list);
-    let file = house.home.index_db();
+    let file = fixture.home.index_db();
     std::fs::write(&file, "no database at all, but long enough to be taken for one".repeat(99)).unwrap();
     for ending in ["-wal", "-shm"] {
         std::fs::remove_file(file.with_extension(format!("db{ending}"))).unwrap_or_default();
     }
-    assert_eq!(team(&house.home).export().unwrap(), kept, "nothing of it can be read");
+    assert_eq!(team(&fixture.home).export().unwrap(), kept, "nothing of it can be read");
     assert_eq!(ids(&kept), [2, 3]);
 }
 
 #[test]
 fn the_second_copy_is_written_anew_when_it_has_grown() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     let subject = "long ".repeat(50);
-    let (copy, mut longest) = (house.home.index_backup(), 0);
+    let (copy, mut longest) = (fixture.home.index_backup(), 0);
     make(&list, &subject);
     for n in 0..800_u32 {
         let change = ItemChange { description: Some(format!("{n} {}", "x".repeat(2_000))), ..ItemChange::default() };
-        list.update(ItemId(1), Seen::Any, &change, At(5)).unwrap();
+        list.update(ItemId(1), ExpectedVersion::Any, &change, Timestamp(5)).unwrap();
         longest = longest.max(std::fs::metadata(&copy).unwrap().len());
     }
     assert!(longest < 1_200 * 1024, "{longest}");
     let kept = list.export().unwrap();
     drop(list);
-    std::fs::remove_file(house.home.index_db()).unwrap();
-    assert_eq!(team(&house.home).export().unwrap(), kept);
+    std::fs::remove_file(fixture.home.index_db()).unwrap();
+    assert_eq!(team(&fixture.home).export().unwrap(), kept);
 }
 
 #[test]
 fn k4_what_is_completed_stays_until_it_is_archived_and_then_is_still_there() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     (0..2).for_each(|_| drop(make(&list, "x")));
     change(&list, 1, &status(ItemStatus::Completed)).unwrap();
-    assert_eq!(ids(&list.items(&ItemsWanted::default()).unwrap()), [1, 2]);
-    assert_eq!(list.archive(Some(ItemId(2)), At(3)), Err(ListError::Unfinished(ItemId(2))));
-    assert_eq!(ids(&list.archive(None, At(3)).unwrap()), [1]);
-    assert!(list.archive(None, At(3)).unwrap().is_empty());
-    assert_eq!(ids(&list.items(&ItemsWanted::default()).unwrap()), [2]);
-    assert_eq!(ids(&list.items(&ItemsWanted { archived: true, ..ItemsWanted::default() }).unwrap()), [1, 2]);
+    assert_eq!(ids(&list.items(&ItemQuery::default()).unwrap()), [1, 2]);
+    assert_eq!(list.archive(Some(ItemId(2)), Timestamp(3)), Err(ListError::Unfinished(ItemId(2))));
+    assert_eq!(ids(&list.archive(None, Timestamp(3)).unwrap()), [1]);
+    assert!(list.archive(None, Timestamp(3)).unwrap().is_empty());
+    assert_eq!(ids(&list.items(&ItemQuery::default()).unwrap()), [2]);
+    assert_eq!(ids(&list.items(&ItemQuery { archived: true, ..ItemQuery::default() }).unwrap()), [1, 2]);
     assert!(list.get(ItemId(1)).unwrap().archived);
     assert!(!change(&list, 1, &status(ItemStatus::Pending)).unwrap().archived, "what is opened again is back");
 }
 
 #[test]
 fn k4_a_list_is_text_that_reads_back_and_merges_by_version() {
-    let house = house();
-    let list = team(&house.home);
-    list.create(NewItem { metadata: object(json!({"z": 1, "a": {"y": 2, "b": 3}})), ..new("first") }, At(1)).unwrap();
-    list.create(NewItem { blocked_by: vec![ItemId(1)], ..new("second") }, At(1)).unwrap();
+    let fixture = fixture();
+    let list = team(&fixture.home);
+    list.create(NewItem { metadata: object(json!({"z": 1, "a": {"y": 2, "b": 3}})), ..new("first") }, Timestamp(1))
+        .unwrap();
+    list.create(NewItem { blocked_by: vec![ItemId(1)], ..new("second") }, Timestamp(1)).unwrap();
     let text = to_jsonl(&list.export().unwrap()).unwrap();
     let line = text.lines().next().unwrap();
     assert!(line.starts_with(r#"{"archived":false,"author":"user","blocks":["2"],"createdAt":1,"#), "{line}");
     assert!(line.contains(r#""metadata":{"a":{"b":3,"y":2},"z":1}"#), "{line}");
-    let other = List::of_project(&house.home, "/src").unwrap();
-    let import = |text: &str| other.import(from_jsonl(text).unwrap(), At(9));
-    assert_eq!(import(&text).unwrap().made, [ItemId(1), ItemId(2)]);
+    let other = ItemList::of_project(&fixture.home, "/src").unwrap();
+    let import = |text: &str| other.import(from_jsonl(text).unwrap(), Timestamp(9));
+    assert_eq!(import(&text).unwrap().created, [ItemId(1), ItemId(2)]);
     assert_eq!(other.export().unwrap(), list.export().unwrap());
-    assert_eq!(import(&text).unwrap().kept, [ItemId(1), ItemId(2)]);
+    assert_eq!(import(&text).unwrap().unchanged, [ItemId(1), ItemId(2)]);
     change(&list, 2, &ItemChange { owner: Some("a".into()), ..ItemChange::default() }).unwrap();
     let text = to_jsonl(&list.export().unwrap()).unwrap();
     assert_eq!(import(&text).unwrap().changed, [ItemId(2)]);
     change(&other, 2, &ItemChange { owner: Some("b".into()), ..ItemChange::default() }).unwrap();
     change(&list, 2, &ItemChange { owner: Some("c".into()), ..ItemChange::default() }).unwrap();
     let imported = import(&to_jsonl(&list.export().unwrap()).unwrap()).unwrap();
-    assert_eq!((imported.conflicts, imported.kept), (vec![ItemId(2)], vec![ItemId(1)]));
+    assert_eq!((imported.conflicts, imported.unchanged), (vec![ItemId(2)], vec![ItemId(1)]));
     assert_eq!(other.get(ItemId(2)).unwrap().owner.as_deref(), Some("b"));
 }
 
 #[test]
 fn k4_a_file_that_makes_no_sense_is_taken_in_not_at_all() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     let line = |id: u32, on: &[u32]| {
         let on: Vec<String> = on.iter().map(ToString::to_string).collect();
         json!({"id": id.to_string(), "subject": "x", "status": "pending", "version": 1, "blockedBy": on,
             "createdAt": 1, "updatedAt": 1})
         .to_string()
     };
-    let import = |lines: &[String]| list.import(from_jsonl(&lines.join("\n"))?, At(1));
+    let import = |lines: &[String]| list.import(from_jsonl(&lines.join("\n"))?, Timestamp(1));
     assert_eq!(
         import(&[line(1, &[2]), line(2, &[1])]).unwrap_err().to_string(),
         "items would wait for themselves: 1 → 2 → 1"
@@ -387,10 +393,11 @@ fn k4_a_file_that_makes_no_sense_is_taken_in_not_at_all() {
 
 #[test]
 fn k1_hostile_metadata_is_refused_or_kept_as_it_is() {
-    let house = house();
-    let list = team(&house.home);
-    let with =
-        |metadata: Value| list.create(NewItem { metadata: object(metadata), ..new("x") }, At(1)).map(|made| made.item);
+    let fixture = fixture();
+    let list = team(&fixture.home);
+    let with = |metadata: Value| {
+        list.create(NewItem { metadata: object(metadata), ..new("x") }, Timestamp(1)).map(|made| made.item)
+    };
     let large = with(json!({"a": "x".repeat(1024 * 1024)})).unwrap_err().to_string();
     assert!(large.starts_with("`metadata` has 1048584 bytes, and at most 16384 are kept"), "{large}");
     let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
@@ -399,30 +406,30 @@ fn k1_hostile_metadata_is_refused_or_kept_as_it_is() {
     let kept = with(odd.clone()).unwrap();
     assert_eq!(Value::Object(list.get(kept.id).unwrap().metadata), odd);
     for subject in ["", " ", "two\nlines", "nul\0", &"x".repeat(501)] {
-        assert!(matches!(list.create(new(subject), At(1)), Err(ListError::Unfit(_))), "{subject}");
+        assert!(matches!(list.create(new(subject), Timestamp(1)), Err(ListError::Invalid(_))), "{subject}");
     }
     assert_eq!(list.export().unwrap().len(), 1);
 }
 
 #[test]
 fn k1_a_reserved_id_is_nobody_s_until_it_is_filled() {
-    let house = house();
-    let list = team(&house.home);
-    let id = list.reserve(At(1)).unwrap();
+    let fixture = fixture();
+    let list = team(&fixture.home);
+    let id = list.reserve(Timestamp(1)).unwrap();
     assert_eq!((list.get(id), list.export().unwrap()), (Err(ListError::Missing(id)), Vec::new()));
     assert_eq!(make(&list, "next").id, ItemId(2));
-    assert_eq!(list.fill(id, new("first"), At(2)).unwrap().item.version, 1);
-    assert_eq!(list.fill(id, new("again"), At(2)), Err(ListError::Missing(id)), "it is filled once");
+    assert_eq!(list.fill(id, new("first"), Timestamp(2)).unwrap().item.version, 1);
+    assert_eq!(list.fill(id, new("again"), Timestamp(2)), Err(ListError::Missing(id)), "it is filled once");
     change(&list, 1, &status(ItemStatus::Deleted)).unwrap();
-    assert_eq!(list.fill(id, new("again"), At(2)), Err(ListError::Missing(id)), "what is deleted stays deleted");
+    assert_eq!(list.fill(id, new("again"), Timestamp(2)), Err(ListError::Missing(id)), "what is deleted stays deleted");
 }
 
 #[test]
 fn an_id_that_is_given_back_leaves_no_hole() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     make(&list, "first");
-    let id = list.reserve(At(1)).unwrap();
+    let id = list.reserve(Timestamp(1)).unwrap();
     list.release(id).unwrap();
     assert_eq!(make(&list, "second").id, ItemId(2));
     list.release(ItemId(2)).unwrap();
@@ -431,8 +438,8 @@ fn an_id_that_is_given_back_leaves_no_hole() {
 
 #[test]
 fn k5_an_item_points_to_its_task_and_is_found_by_it() {
-    let house = house();
-    let list = team(&house.home);
+    let fixture = fixture();
+    let list = team(&fixture.home);
     make(&list, "x");
     change(&list, 1, &ItemChange { task: Some(task(7)), ..status(ItemStatus::InProgress) }).unwrap();
     assert_eq!(ids(&list.of_task(task(7)).unwrap()), [1]);
@@ -446,16 +453,16 @@ fn k5_an_item_points_to_its_task_and_is_found_by_it() {
 
 #[test]
 fn a_session_s_list_is_written_beside_its_owner_and_out_of_reach_of_its_model() {
-    let house = house();
-    let opened = create(&house.home, session(1));
+    let fixture = fixture();
+    let opened = create(&fixture.home, session(1));
     commit(&opened.writer, opening()).unwrap();
-    let list = List::of_session(&house.home, session(1)).unwrap();
+    let list = ItemList::of_session(&fixture.home, session(1)).unwrap();
     make(&list, "x");
     commit(&opened.writer, vec![intent(3)]).unwrap();
     make(&list, "y");
     assert_eq!(list.export().unwrap().len(), 2);
-    assert!(Reader::open(&house.home, session(1)).is_ok());
-    let space = SqlSpace::open(&house.home.session_db(session(1)), SqlLimits::default()).unwrap();
+    assert!(SessionReader::open(&fixture.home, session(1)).is_ok());
+    let space = SqlConnection::open(&fixture.home.session_db(session(1)), SqlLimits::default()).unwrap();
     for sql in ["SELECT * FROM bosun_items", "DELETE FROM bosun_items"] {
         assert!(space.run(sql, || false).is_err(), "{sql}");
     }

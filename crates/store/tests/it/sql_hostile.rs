@@ -4,7 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use store::{SqlError, SqlLimits, SqlSpace};
+use store::{SqlConnection, SqlError, SqlLimits};
 
 use crate::support::*;
 
@@ -77,7 +77,7 @@ const CORPUS: &[(&str, Fate)] = &[
     ("CREATE TEMP TABLE t (x); ALTER TABLE t RENAME TO Todos; INSERT INTO todos VALUES (1)", Refused("must keep their form")),
     ("CREATE TEMP TABLE t (x); ALTER TABLE temp.t RENAME TO bosun_x", OURS),
 
-    // The engine's own doors.
+    // The engine's own tables.
     ("ATTACH '/tmp/bosun-hostile.db' AS other", Refused("ATTACH")),
     ("ATTACH ':memory:' AS other", Refused("ATTACH")),
     ("DETACH main", Refused("DETACH")),
@@ -151,9 +151,9 @@ fn turn() -> MutexGuard<'static, ()> {
 }
 
 struct Scene {
-    house: House,
-    opened: store::Opened,
-    space: SqlSpace,
+    fixture: StoreFixture,
+    opened: store::OwnedSession,
+    space: SqlConnection,
 }
 
 /// Limits that keep the corpus quick.
@@ -169,16 +169,16 @@ const TIGHT: SqlLimits = SqlLimits {
 const PATIENT: SqlLimits = SqlLimits { deadline: Duration::from_secs(120), ..TIGHT };
 
 fn scene(limits: SqlLimits) -> Scene {
-    let house = house();
-    let opened = create(&house.home, session(1));
+    let fixture = fixture();
+    let opened = create(&fixture.home, session(1));
     commit(&opened.writer, opening()).unwrap();
     commit(&opened.writer, (20..100).map(intent).collect()).unwrap();
-    let space = SqlSpace::open(&house.home.session_db(session(1)), limits).unwrap();
-    Scene { house, opened, space }
+    let space = SqlConnection::open(&fixture.home.session_db(session(1)), limits).unwrap();
+    Scene { fixture, opened, space }
 }
 
 /// Fails unless the space still takes a todo. One whose time was up on a busy machine is asked again.
-fn check_goes_on(space: &SqlSpace, after: &str) {
+fn check_goes_on(space: &SqlConnection, after: &str) {
     let began = Instant::now();
     loop {
         match space.run("INSERT INTO todos (id, title) VALUES ('after', 'all')", || false) {
@@ -198,7 +198,7 @@ fn every_statement_of_the_corpus_is_refused_or_bounded() {
             // What is refused for what it is must not be refused for its time, on however busy a machine.
             Refused(_) => PATIENT,
         });
-        let before = runtime_rows(&scene.house.home, session(1));
+        let before = runtime_rows(&scene.fixture.home, session(1));
         let began = Instant::now();
         let answer = scene.space.run(sql, || false);
         let took = began.elapsed();
@@ -211,8 +211,8 @@ fn every_statement_of_the_corpus_is_refused_or_bounded() {
             assert!(answer.text.as_str().len() <= TIGHT.output, "{sql}");
         }
         assert!(took < Duration::from_secs(10), "{sql}\ntook {took:?}");
-        assert_eq!(runtime_rows(&scene.house.home, session(1)), before, "{sql}");
-        let size = std::fs::metadata(scene.house.home.session_db(session(1))).unwrap().len();
+        assert_eq!(runtime_rows(&scene.fixture.home, session(1)), before, "{sql}");
+        let size = std::fs::metadata(scene.fixture.home.session_db(session(1))).unwrap().len();
         assert!(size < 10 * 1024 * 1024, "{sql}\nleft {size} bytes");
         assert_eq!(commit(&scene.opened.writer, vec![intent(200)]).unwrap().last_seq, 84, "{sql}");
         check_goes_on(&scene.space, sql);
@@ -259,7 +259,7 @@ fn a_foreign_key_onto_a_runtime_table_does_not_stop_the_runtime() {
         .run("CREATE TABLE f (x TEXT REFERENCES bosun_tasks (path), y REFERENCES bosun_lease (fence))", || false)
         .unwrap();
     commit(&scene.opened.writer, vec![intent(200)]).unwrap();
-    adopt(&scene.house.home, session(1));
+    adopt(&scene.fixture.home, session(1));
 }
 
 #[test]

@@ -5,22 +5,22 @@ use std::process::Command;
 
 use host::{Home, ProcessIdentity};
 use protocol::{
-    At, Body, Budget, Cost, Delivery, Entry, Event, Kind, ListName, MailId, Mode, Origin, PermissionMode, Rest,
-    SessionId, TaskId, TaskSpec, Terms, Turn,
+    Budget, CompletionPolicy, Cost, Event, ListName, LogEntry, MailBody, MailDelivery, MailId, PermissionMode,
+    Principal, SessionConfig, SessionId, TaskId, TaskMode, TaskSpec, TaskType, Timestamp, Turn,
 };
-use store::{Batch, Committed, Opened, Reader, SessionFile, StoreError, Writer};
+use store::{CommitReceipt, OwnedSession, SessionFile, SessionReader, SessionWriter, StoreError, WriteBatch};
 use tempfile::TempDir;
 use uuid::Uuid;
 
 /// A home that is gone when the test is.
-pub(crate) struct House {
+pub(crate) struct StoreFixture {
     pub(crate) home: Home,
     _folder: TempDir,
 }
 
-pub(crate) fn house() -> House {
+pub(crate) fn fixture() -> StoreFixture {
     let folder = tempfile::tempdir().unwrap();
-    House { home: Home::open(folder.path().join("home")).unwrap(), _folder: folder }
+    StoreFixture { home: Home::open(folder.path().join("home")).unwrap(), _folder: folder }
 }
 
 pub(crate) fn session(n: u128) -> SessionId {
@@ -41,38 +41,38 @@ pub(crate) fn dead() -> ProcessIdentity {
     ProcessIdentity { boot: "an earlier boot".into(), pid: 1, started: 1 }
 }
 
-pub(crate) fn create(home: &Home, id: SessionId) -> Opened {
-    SessionFile::create(home, id, &dead(), At(1)).unwrap()
+pub(crate) fn create(home: &Home, id: SessionId) -> OwnedSession {
+    SessionFile::create(home, id, &dead(), Timestamp(1)).unwrap()
 }
 
-pub(crate) fn adopt(home: &Home, id: SessionId) -> Opened {
-    SessionFile::adopt(home, id, &dead(), At(2)).unwrap()
+pub(crate) fn adopt(home: &Home, id: SessionId) -> OwnedSession {
+    SessionFile::adopt(home, id, &dead(), Timestamp(2)).unwrap()
 }
 
-pub(crate) fn reader(home: &Home, id: SessionId) -> Reader {
-    Reader::open(home, id).unwrap()
+pub(crate) fn reader(home: &Home, id: SessionId) -> SessionReader {
+    SessionReader::open(home, id).unwrap()
 }
 
 pub(crate) fn wait<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-pub(crate) fn commit(writer: &Writer, entries: Vec<Entry>) -> Result<Committed, StoreError> {
-    wait(writer.commit(Batch { entries, applied_commands: Vec::new() }))
+pub(crate) fn commit(writer: &SessionWriter, entries: Vec<LogEntry>) -> Result<CommitReceipt, StoreError> {
+    wait(writer.commit(WriteBatch { entries, applied_commands: Vec::new() }))
 }
 
-pub(crate) fn entry(at: u64, event: Event) -> Entry {
-    Entry { task: task(1), at: At(at), event }
+pub(crate) fn entry(at: u64, event: Event) -> LogEntry {
+    LogEntry { task: task(1), at: Timestamp(at), event }
 }
 
 /// Some event that says which one it is.
-pub(crate) fn intent(n: u64) -> Entry {
+pub(crate) fn intent(n: u64) -> LogEntry {
     entry(n, Event::IntentReported { intent: format!("step {n}") })
 }
 
 /// How every session is run.
-pub(crate) fn terms() -> Terms {
-    Terms {
+pub(crate) fn terms() -> SessionConfig {
+    SessionConfig {
         cwd: "/src".into(),
         model: "script/demo".into(),
         permission: PermissionMode::AllowAll,
@@ -81,7 +81,7 @@ pub(crate) fn terms() -> Terms {
         ask_user: true,
         max_turns: Some(7),
         root_turns: None,
-        limits: protocol::TermLimits::default(),
+        limits: protocol::AgentLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,
@@ -90,19 +90,25 @@ pub(crate) fn terms() -> Terms {
 }
 
 /// How every session begins.
-pub(crate) fn opening() -> Vec<Entry> {
-    let body = Body::text("\n  Count the tests\nplease");
+pub(crate) fn opening() -> Vec<LogEntry> {
+    let body = MailBody::text("\n  Count the tests\nplease");
     vec![
         entry(10, Event::SessionOpened(terms())),
         entry(11, Event::TaskCreated(Box::new(spec(None, "root")))),
-        entry(12, Event::MailAdmitted { mail: MailId(1), from: Origin::User, delivery: Delivery::Steer, body }),
+        entry(12, Event::MailAdmitted { mail: MailId(1), from: Principal::User, delivery: MailDelivery::Steer, body }),
     ]
 }
 
 pub(crate) fn spec(parent: Option<TaskId>, name: &str) -> TaskSpec {
-    let kind = if parent.is_some() { Kind::Agent } else { Kind::Main };
+    let kind = if parent.is_some() { TaskType::Agent } else { TaskType::Main };
     let description = format!("what {name} is for");
-    TaskSpec { parent, description, mode: Mode::Sync, rest: Rest::Idle, ..TaskSpec::new(kind, "general", name) }
+    TaskSpec {
+        parent,
+        description,
+        mode: TaskMode::Sync,
+        on_complete: CompletionPolicy::Idle,
+        ..TaskSpec::new(kind, "general", name)
+    }
 }
 
 pub(crate) fn begun(turn: u32) -> Event {
@@ -112,7 +118,7 @@ pub(crate) fn begun(turn: u32) -> Event {
         reserved: Cost::ZERO,
         price: None,
         max_output: None,
-        quoted: protocol::Quoted::default(),
+        quoted: protocol::QuotedTokens::default(),
     }
 }
 

@@ -3,29 +3,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::{Entry, Event};
-use store::{Opened, SqlError, SqlLimits, SqlSpace, TodoAuthor};
+use protocol::{Event, LogEntry};
+use store::{OwnedSession, SqlConnection, SqlError, SqlLimits, TodoAuthor};
 
 use crate::support::*;
 
 struct Scene {
-    house: House,
-    opened: Opened,
-    space: SqlSpace,
+    fixture: StoreFixture,
+    opened: OwnedSession,
+    space: SqlConnection,
 }
 
 /// A main agent, task 1, with a plan, and a worker, task 2.
 fn scene() -> Scene {
-    let house = house();
-    let opened = create(&house.home, session(1));
+    let fixture = fixture();
+    let opened = create(&fixture.home, session(1));
     commit(&opened.writer, opening()).unwrap();
     let below = Event::TaskCreated(Box::new(spec(Some(task(1)), "worker")));
-    commit(&opened.writer, vec![Entry { task: task(2), ..entry(20, below) }]).unwrap();
-    let space = SqlSpace::open(&house.home.session_db(session(1)), SqlLimits::default()).unwrap();
+    commit(&opened.writer, vec![LogEntry { task: task(2), ..entry(20, below) }]).unwrap();
+    let space = SqlConnection::open(&fixture.home.session_db(session(1)), SqlLimits::default()).unwrap();
     let plan = "INSERT INTO todos (id, title, check_command) VALUES ('own', 'mine', 'true'), ('victim', 'v', 'make test'), ('low', 'l', NULL);
                 INSERT INTO todo_deps VALUES ('low', 'victim')";
     space.run_by(task(1), plan, || false).unwrap();
-    let scene = Scene { house, opened, space };
+    let scene = Scene { fixture, opened, space };
     scene.take();
     scene
 }
@@ -33,10 +33,10 @@ fn scene() -> Scene {
 impl Scene {
     /// Takes over what was changed, as the runtime does.
     fn take(&self) {
-        for batch in reader(&self.house.home, session(1)).todo_changes(&|_n| true).unwrap() {
+        for batch in reader(&self.fixture.home, session(1)).todo_changes(&|_n| true).unwrap() {
             let by = match batch.by {
-                TodoAuthor::Root(id) | TodoAuthor::Worker(id) => protocol::Origin::Task { id },
-                TodoAuthor::Person | TodoAuthor::Nobody => protocol::Origin::User,
+                TodoAuthor::Root(id) | TodoAuthor::Worker(id) => protocol::Principal::Task { id },
+                TodoAuthor::Person | TodoAuthor::Unverified => protocol::Principal::User,
             };
             let event = Event::TodosChanged { by, changed: batch.changed, gone: batch.gone, upto: batch.upto };
             commit(&self.opened.writer, vec![entry(30, event)]).unwrap();
@@ -45,7 +45,7 @@ impl Scene {
 
     /// Every todo by its id, with everything that is in its rows.
     fn rows(&self) -> BTreeMap<String, String> {
-        let conn = raw(&self.house.home.session_db(session(1)));
+        let conn = raw(&self.fixture.home.session_db(session(1)));
         let deps = "(SELECT group_concat(quote(depends_on)) FROM (SELECT * FROM todo_deps WHERE todo_id IS t.id ORDER BY depends_on))";
         let row =
             "quote(title) || quote(status) || quote(description) || quote(reason) || quote(task) || quote(attempts)";
@@ -58,7 +58,7 @@ impl Scene {
 
     /// What a worker may not change.
     fn orders(&self) -> Vec<String> {
-        let conn = raw(&self.house.home.session_db(session(1)));
+        let conn = raw(&self.fixture.home.session_db(session(1)));
         let column = |name| format!("quote(nullif(trim({name}), ''))");
         let orders = ["agent_type", "model", "files", "check_command", "expects"].map(column).join(" || ");
         strings(
@@ -70,7 +70,7 @@ impl Scene {
     /// The todos that were changed, and of which nobody but the worker is told to have changed them.
     fn signed(&self) -> BTreeSet<String> {
         let mut signed = BTreeSet::new();
-        for batch in reader(&self.house.home, session(1)).todo_changes(&|_n| true).unwrap() {
+        for batch in reader(&self.fixture.home, session(1)).todo_changes(&|_n| true).unwrap() {
             assert_eq!(batch.by, TodoAuthor::Worker(task(2)), "somebody else is told to have done it: {batch:?}");
             let ids = batch.changed.into_iter().map(|todo| todo.id).chain(batch.gone);
             signed.extend(ids.map(|id| format!("'{}'", id.0.replace('\'', "''"))));
@@ -184,7 +184,7 @@ fn whatever_a_worker_writes_is_signed_with_its_name_or_refused() {
         // The next change of a person is the person's alone, and the runtime can still write.
         scene.take();
         store::edit_todos(
-            &scene.house.home,
+            &scene.fixture.home,
             session(1),
             &[protocol::api::TodoEdit::Add(protocol::api::NewTodo {
                 id: Some("after".into()),
@@ -193,14 +193,14 @@ fn whatever_a_worker_writes_is_signed_with_its_name_or_refused() {
             })],
         )
         .unwrap();
-        let told = reader(&scene.house.home, session(1)).todo_changes(&|_n| true).unwrap();
+        let told = reader(&scene.fixture.home, session(1)).todo_changes(&|_n| true).unwrap();
         assert_eq!(
             told.iter().map(|batch| (batch.by, batch.changed.len())).collect::<Vec<_>>(),
             [(TodoAuthor::Person, 1)],
             "{sql}"
         );
         for id in ["own", "victim", "low"] {
-            let done = Event::TodoDone { todo: id.into(), fence: None, brought: None };
+            let done = Event::TodoDone { todo: id.into(), fence: None, reused: None };
             commit(&scene.opened.writer, vec![entry(40, done)]).unwrap();
         }
     }

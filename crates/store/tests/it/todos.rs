@@ -1,26 +1,26 @@
 //! Todos that agents, people and the runtime change.
 
 use protocol::api::{NewTodo, TodoChange, TodoEdit, TodosParams};
-use protocol::{Blocked, Event, Origin, TodoId, TodoStatus};
-use store::{Opened, SqlError, SqlLimits, SqlSpace, TodoAuthor, TodoError, edit_todos};
+use protocol::{BlockReason, Event, Principal, TodoId, TodoStatus};
+use store::{OwnedSession, SqlConnection, SqlError, SqlLimits, TodoAuthor, TodoError, edit_todos};
 
 use crate::support::*;
 
-struct Desk {
-    house: House,
-    opened: Opened,
-    space: SqlSpace,
+struct TodoFixture {
+    fixture: StoreFixture,
+    opened: OwnedSession,
+    space: SqlConnection,
 }
 
 /// A session with a root, task 1, and one agent below it, task 2.
-fn desk() -> Desk {
-    let house = house();
-    let opened = create(&house.home, session(1));
+fn context() -> TodoFixture {
+    let fixture = fixture();
+    let opened = create(&fixture.home, session(1));
     commit(&opened.writer, opening()).unwrap();
     let below = Event::TaskCreated(Box::new(spec(Some(task(1)), "worker")));
-    commit(&opened.writer, vec![protocol::Entry { task: task(2), ..entry(20, below) }]).unwrap();
-    let space = SqlSpace::open(&house.home.session_db(session(1)), SqlLimits::default()).unwrap();
-    Desk { house, opened, space }
+    commit(&opened.writer, vec![protocol::LogEntry { task: task(2), ..entry(20, below) }]).unwrap();
+    let space = SqlConnection::open(&fixture.home.session_db(session(1)), SqlLimits::default()).unwrap();
+    TodoFixture { fixture, opened, space }
 }
 
 fn new(id: &str, on: &[&str]) -> TodoEdit {
@@ -28,9 +28,9 @@ fn new(id: &str, on: &[&str]) -> TodoEdit {
     TodoEdit::Add(NewTodo { id: Some(id.into()), title: format!("do {id}"), depends_on, ..NewTodo::default() })
 }
 
-impl Desk {
+impl TodoFixture {
     fn edit(&self, edits: &[TodoEdit]) -> Result<Vec<TodoId>, TodoError> {
-        edit_todos(&self.house.home, session(1), edits)
+        edit_todos(&self.fixture.home, session(1), edits)
     }
 
     #[track_caller]
@@ -41,7 +41,7 @@ impl Desk {
     /// What was changed, as author and ids.
     fn changes(&self) -> Vec<(TodoAuthor, Vec<String>, Vec<String>)> {
         let ids = |ids: Vec<TodoId>| ids.into_iter().map(|id| id.0).collect();
-        let changes = reader(&self.house.home, session(1)).todo_changes(&|_n| true).unwrap();
+        let changes = reader(&self.fixture.home, session(1)).todo_changes(&|_n| true).unwrap();
         let told = changes
             .into_iter()
             .map(|batch| (batch.by, ids(batch.changed.into_iter().map(|todo| todo.id).collect()), ids(batch.gone)));
@@ -50,12 +50,12 @@ impl Desk {
 
     /// Says in events what was changed, each todo with the status that holds.
     fn take(&self, holds: impl Fn(&str, TodoStatus) -> TodoStatus) {
-        for batch in reader(&self.house.home, session(1)).todo_changes(&|_n| true).unwrap() {
+        for batch in reader(&self.fixture.home, session(1)).todo_changes(&|_n| true).unwrap() {
             let mut changed = batch.changed;
             changed.iter_mut().for_each(|todo| todo.status = holds(&todo.id.0, todo.status));
             let by = match batch.by {
-                TodoAuthor::Person | TodoAuthor::Nobody => Origin::User,
-                TodoAuthor::Root(id) | TodoAuthor::Worker(id) => Origin::Task { id },
+                TodoAuthor::Person | TodoAuthor::Unverified => Principal::User,
+                TodoAuthor::Root(id) | TodoAuthor::Worker(id) => Principal::Task { id },
             };
             let event = Event::TodosChanged { by, changed, gone: batch.gone, upto: batch.upto };
             commit(&self.opened.writer, vec![entry(30, event)]).unwrap();
@@ -63,55 +63,55 @@ impl Desk {
     }
 
     fn status(&self, id: &str) -> TodoStatus {
-        let rows = reader(&self.house.home, session(1)).todos().unwrap();
+        let rows = reader(&self.fixture.home, session(1)).todos().unwrap();
         rows.into_iter().find(|row| row.todo.id.0 == id).unwrap().todo.status
     }
 }
 
 #[test]
 fn f1_every_change_is_told_with_its_author_whoever_made_it() {
-    let desk = desk();
-    assert_eq!(desk.changes(), []);
-    assert!(!desk.by(1, "SELECT count(*) FROM todos"));
-    assert!(!desk.by(1, "CREATE TABLE notes (x); INSERT INTO notes VALUES (1)"));
-    assert!(desk.by(1, "INSERT INTO todos (id, title) VALUES ('a', 'one'), ('b', 'two')"));
-    assert!(desk.by(2, "INSERT INTO todos (id, title) VALUES ('c', 'three')"));
-    desk.edit(&[new("d", &["a"])]).unwrap();
+    let context = context();
+    assert_eq!(context.changes(), []);
+    assert!(!context.by(1, "SELECT count(*) FROM todos"));
+    assert!(!context.by(1, "CREATE TABLE notes (x); INSERT INTO notes VALUES (1)"));
+    assert!(context.by(1, "INSERT INTO todos (id, title) VALUES ('a', 'one'), ('b', 'two')"));
+    assert!(context.by(2, "INSERT INTO todos (id, title) VALUES ('c', 'three')"));
+    context.edit(&[new("d", &["a"])]).unwrap();
     let told = |id: &str| vec![id.to_owned()];
     let root = (TodoAuthor::Root(task(1)), vec!["a".to_owned(), "b".into()], vec![]);
     assert_eq!(
-        desk.changes(),
+        context.changes(),
         [(TodoAuthor::Person, told("d"), vec![]), root, (TodoAuthor::Worker(task(2)), told("c"), vec![])]
     );
-    desk.take(|_, written| written);
-    assert_eq!(desk.changes(), []);
+    context.take(|_, written| written);
+    assert_eq!(context.changes(), []);
     // What the runtime itself writes is no news.
-    commit(&desk.opened.writer, vec![entry(40, Event::TodoDone { todo: "a".into(), fence: None, brought: None })])
+    commit(&context.opened.writer, vec![entry(40, Event::TodoDone { todo: "a".into(), fence: None, reused: None })])
         .unwrap();
-    assert_eq!((desk.changes(), desk.status("a")), (vec![], TodoStatus::Done));
-    desk.by(1, "DELETE FROM todos WHERE id = 'a'");
-    assert_eq!(desk.changes(), [(TodoAuthor::Root(task(1)), told("d"), told("a"))]);
+    assert_eq!((context.changes(), context.status("a")), (vec![], TodoStatus::Done));
+    context.by(1, "DELETE FROM todos WHERE id = 'a'");
+    assert_eq!(context.changes(), [(TodoAuthor::Root(task(1)), told("d"), told("a"))]);
 }
 
 #[test]
 fn f1_where_several_changed_a_todo_the_one_that_may_say_least_counts() {
-    let desk = desk();
-    desk.edit(&[new("a", &[]), new("b", &[])]).unwrap();
-    desk.by(2, "UPDATE todos SET status = 'done' WHERE id = 'a'");
-    desk.by(1, "UPDATE todos SET title = 'x' WHERE id IN ('a', 'b')");
-    desk.edit(&[TodoEdit::Change(TodoChange::status("a".into(), TodoStatus::Pending, None))]).unwrap();
+    let context = context();
+    context.edit(&[new("a", &[]), new("b", &[])]).unwrap();
+    context.by(2, "UPDATE todos SET status = 'done' WHERE id = 'a'");
+    context.by(1, "UPDATE todos SET title = 'x' WHERE id IN ('a', 'b')");
+    context.edit(&[TodoEdit::Change(TodoChange::status("a".into(), TodoStatus::Pending, None))]).unwrap();
     let told = |id: &str| vec![id.to_owned()];
     assert_eq!(
-        desk.changes(),
+        context.changes(),
         [(TodoAuthor::Root(task(1)), told("b"), vec![]), (TodoAuthor::Worker(task(2)), told("a"), vec![])]
     );
 }
 
 #[test]
 fn f4_what_is_ordered_in_a_todo_is_changed_by_those_who_plan_alone() {
-    let desk = desk();
-    desk.by(1, "INSERT INTO todos (id, title, check_command, files) VALUES ('a', 'one', 'make test', '[\"src\"]')");
-    let refused = |sql: &str| match desk.space.run_by(task(2), sql, || false) {
+    let context = context();
+    context.by(1, "INSERT INTO todos (id, title, check_command, files) VALUES ('a', 'one', 'make test', '[\"src\"]')");
+    let refused = |sql: &str| match context.space.run_by(task(2), sql, || false) {
         Err(SqlError::Refused(words)) => assert!(words.contains("only the main agent"), "{words}"),
         done => panic!("{sql}: {done:?}"),
     };
@@ -122,80 +122,80 @@ fn f4_what_is_ordered_in_a_todo_is_changed_by_those_who_plan_alone() {
     refused("UPDATE todos SET id = 'b'");
     refused("INSERT OR REPLACE INTO todos (id, title) VALUES ('a', 'one')");
     refused("DELETE FROM todos; INSERT INTO todos (id, title) VALUES ('a', 'one')");
-    assert!(desk.by(2, "UPDATE todos SET status = 'done', title = 'two', description = 'so', reason = 'why'"));
-    assert!(desk.by(2, "INSERT INTO todos (id, title, check_command) VALUES ('b', 'found', 'true')"));
-    assert!(desk.by(1, "UPDATE todos SET check_command = 'make'; DELETE FROM todos WHERE id = 'b'"));
+    assert!(context.by(2, "UPDATE todos SET status = 'done', title = 'two', description = 'so', reason = 'why'"));
+    assert!(context.by(2, "INSERT INTO todos (id, title, check_command) VALUES ('b', 'found', 'true')"));
+    assert!(context.by(1, "UPDATE todos SET check_command = 'make'; DELETE FROM todos WHERE id = 'b'"));
 }
 
 #[test]
 fn f1_a_status_that_does_not_hold_is_set_right_with_the_event() {
-    let desk = desk();
-    desk.edit(&[new("a", &[]), new("b", &[])]).unwrap();
-    desk.take(|_, written| written);
-    desk.by(2, "UPDATE todos SET status = 'done'");
-    desk.take(|id, written| if id == "a" { TodoStatus::InProgress } else { written });
-    assert_eq!((desk.status("a"), desk.status("b")), (TodoStatus::InProgress, TodoStatus::Done));
-    assert_eq!(desk.changes(), []);
+    let context = context();
+    context.edit(&[new("a", &[]), new("b", &[])]).unwrap();
+    context.take(|_, written| written);
+    context.by(2, "UPDATE todos SET status = 'done'");
+    context.take(|id, written| if id == "a" { TodoStatus::InProgress } else { written });
+    assert_eq!((context.status("a"), context.status("b")), (TodoStatus::InProgress, TodoStatus::Done));
+    assert_eq!(context.changes(), []);
 }
 
 #[test]
 fn f1_a_row_that_was_changed_again_meanwhile_is_told_again() {
-    let desk = desk();
-    desk.edit(&[new("a", &[])]).unwrap();
-    let batch = reader(&desk.house.home, session(1)).todo_changes(&|_n| true).unwrap().remove(0);
-    desk.by(1, "UPDATE todos SET status = 'done'");
-    let event = Event::TodosChanged { by: Origin::User, changed: batch.changed, gone: batch.gone, upto: batch.upto };
-    commit(&desk.opened.writer, vec![entry(30, event)]).unwrap();
-    assert_eq!(desk.status("a"), TodoStatus::Done, "what was read before does not undo what was written since");
-    assert_eq!(desk.changes(), [(TodoAuthor::Root(task(1)), vec!["a".into()], vec![])]);
+    let context = context();
+    context.edit(&[new("a", &[])]).unwrap();
+    let batch = reader(&context.fixture.home, session(1)).todo_changes(&|_n| true).unwrap().remove(0);
+    context.by(1, "UPDATE todos SET status = 'done'");
+    let event = Event::TodosChanged { by: Principal::User, changed: batch.changed, gone: batch.gone, upto: batch.upto };
+    commit(&context.opened.writer, vec![entry(30, event)]).unwrap();
+    assert_eq!(context.status("a"), TodoStatus::Done, "what was read before does not undo what was written since");
+    assert_eq!(context.changes(), [(TodoAuthor::Root(task(1)), vec!["a".into()], vec![])]);
 }
 
 #[test]
 fn f1_an_event_that_keeps_a_secret_still_takes_its_row_off_the_log() {
-    let desk = desk();
-    desk.by(1, "INSERT INTO todos (id, title) VALUES ('a', 'use sk-123')");
-    let mut batch = reader(&desk.house.home, session(1)).todo_changes(&|_n| true).unwrap().remove(0);
+    let context = context();
+    context.by(1, "INSERT INTO todos (id, title) VALUES ('a', 'use sk-123')");
+    let mut batch = reader(&context.fixture.home, session(1)).todo_changes(&|_n| true).unwrap().remove(0);
     batch.changed[0].title = "use […]".into();
-    let event = Event::TodosChanged { by: Origin::User, changed: batch.changed, gone: vec![], upto: batch.upto };
-    commit(&desk.opened.writer, vec![entry(30, event)]).unwrap();
-    assert_eq!(desk.changes(), []);
+    let event = Event::TodosChanged { by: Principal::User, changed: batch.changed, gone: vec![], upto: batch.upto };
+    commit(&context.opened.writer, vec![entry(30, event)]).unwrap();
+    assert_eq!(context.changes(), []);
 }
 
 #[test]
-fn f1_todos_that_would_wait_for_each_other_are_refused_by_both_doors_with_the_circle_named() {
-    let desk = desk();
-    desk.edit(&[new("a", &[]), new("b", &["a"]), new("c", &["b"])]).unwrap();
+fn f1_todos_that_would_wait_for_each_other_are_refused_by_both_adapters_with_the_circle_named() {
+    let context = context();
+    context.edit(&[new("a", &[]), new("b", &["a"]), new("c", &["b"])]).unwrap();
     let back = TodoChange {
         status: None,
         depends_on: Some(vec!["c".into()]),
         ..TodoChange::status("a".into(), TodoStatus::Pending, None)
     };
-    let refused = desk.edit(&[TodoEdit::Change(back)]).unwrap_err();
+    let refused = context.edit(&[TodoEdit::Change(back)]).unwrap_err();
     assert_eq!(refused.to_string(), "todos would wait for each other: a → c → b → a");
-    let Err(SqlError::Refused(words)) = desk.space.run("INSERT INTO todo_deps VALUES ('a', 'c')", || false) else {
+    let Err(SqlError::Refused(words)) = context.space.run("INSERT INTO todo_deps VALUES ('a', 'c')", || false) else {
         panic!("it was not refused");
     };
     assert!(words.contains("a → c → b → a") && words.contains("changed nothing"), "{words}");
-    let page = reader(&desk.house.home, session(1)).todos_page(&TodosParams::every()).unwrap();
+    let page = reader(&context.fixture.home, session(1)).todos_page(&TodosParams::all_todos()).unwrap();
     assert_eq!(page.todos[0].depends_on, []);
 }
 
 #[test]
 fn f1_ids_that_are_no_text_or_endless_are_refused() {
-    let desk = desk();
+    let context = context();
     for id in ["x'ff'", "CAST(x'ff' AS TEXT)", "NULL", "hex(zeroblob(200))"] {
         let insert = format!("INSERT INTO todos (id, title) VALUES ({id}, 'x')");
-        assert!(matches!(desk.space.run(&insert, || false), Err(SqlError::Refused(_))), "{id}");
+        assert!(matches!(context.space.run(&insert, || false), Err(SqlError::Refused(_))), "{id}");
     }
-    assert_eq!(desk.changes(), []);
-    assert!(desk.by(1, "INSERT INTO todos (id, title) VALUES (7, x'ff')"));
-    assert_eq!(desk.changes().len(), 1);
+    assert_eq!(context.changes(), []);
+    assert!(context.by(1, "INSERT INTO todos (id, title) VALUES (7, x'ff')"));
+    assert_eq!(context.changes().len(), 1);
 }
 
 #[test]
 fn f7_edits_are_all_made_or_none() {
-    let desk = desk();
-    assert_eq!(desk.edit(&[new("b", &["a"]), new("a", &[])]).unwrap().len(), 2, "in whatever order");
+    let context = context();
+    assert_eq!(context.edit(&[new("b", &["a"]), new("a", &[])]).unwrap().len(), 2, "in whatever order");
     let mistakes: [(&[TodoEdit], &str); 6] = [
         (&[new("c", &[]), new("a", &[])], "there is a todo `a` already"),
         (&[new("c", &["zzz"])], "`c` cannot depend on `zzz`"),
@@ -205,29 +205,30 @@ fn f7_edits_are_all_made_or_none() {
         (&[TodoEdit::Change(TodoChange::status("zzz".into(), TodoStatus::Done, None))], "no todo `zzz`"),
     ];
     for (edits, words) in mistakes {
-        let refused = desk.edit(edits).unwrap_err().to_string();
+        let refused = context.edit(edits).unwrap_err().to_string();
         assert!(refused.contains(words), "{refused}");
     }
     let named = |title: &str| TodoEdit::Add(NewTodo { title: title.into(), ..NewTodo::default() });
-    let made = desk.edit(&[named("Write it"), named("write it!")]).unwrap();
+    let made = context.edit(&[named("Write it"), named("write it!")]).unwrap();
     assert_eq!(made, [TodoId::from("write-it"), TodoId::from("write-it-2")]);
-    assert_eq!(reader(&desk.house.home, session(1)).todos().unwrap().len(), 4);
+    assert_eq!(reader(&context.fixture.home, session(1)).todos().unwrap().len(), 4);
 }
 
 #[test]
 fn f7_a_page_tells_which_can_be_worked_on() {
-    let desk = desk();
-    desk.edit(&[new("a", &[]), new("b", &["a"]), new("c", &["a", "b"])]).unwrap();
+    let context = context();
+    context.edit(&[new("a", &[]), new("b", &["a"]), new("c", &["a", "b"])]).unwrap();
     let blocked = TodoChange::status("b".into(), TodoStatus::Blocked, Some("no key".into()));
-    desk.edit(&[TodoEdit::Change(TodoChange::status("a".into(), TodoStatus::Done, None)), TodoEdit::Change(blocked)])
+    context
+        .edit(&[TodoEdit::Change(TodoChange::status("a".into(), TodoStatus::Done, None)), TodoEdit::Change(blocked)])
         .unwrap();
-    let reader = reader(&desk.house.home, session(1));
-    let page = reader.todos_page(&TodosParams::every()).unwrap();
-    let told: Vec<_> = page.todos.iter().map(|todo| (&*todo.id.0, todo.status.word(), todo.ready)).collect();
+    let reader = reader(&context.fixture.home, session(1));
+    let page = reader.todos_page(&TodosParams::all_todos()).unwrap();
+    let told: Vec<_> = page.todos.iter().map(|todo| (&*todo.id.0, todo.status.as_str(), todo.ready)).collect();
     assert_eq!(told, [("a", "done", false), ("b", "blocked", false), ("c", "pending", false)]);
     assert_eq!(page.todos[1].reason.as_deref(), Some("no key"));
     let reopen = TodoChange::status("b".into(), TodoStatus::Pending, None);
-    desk.edit(&[TodoEdit::Change(reopen)]).unwrap();
+    context.edit(&[TodoEdit::Change(reopen)]).unwrap();
     let ready = reader.todos_page(&TodosParams { ready: true, ..TodosParams::default() }).unwrap();
     assert_eq!((ready.total, &*ready.todos[0].id.0, ready.todos[0].reason.as_deref()), (1, "b", None));
     let second = TodosParams { offset: 1, limit: Some(1), ..TodosParams::default() };
@@ -237,35 +238,35 @@ fn f7_a_page_tells_which_can_be_worked_on() {
 
 #[test]
 fn f1_what_the_runtime_decides_is_in_the_rows() {
-    let desk = desk();
-    desk.edit(&[new("a", &[])]).unwrap();
-    desk.take(|_, written| written);
+    let context = context();
+    context.edit(&[new("a", &[])]).unwrap();
+    context.take(|_, written| written);
     let claim = Event::TodoClaimed { todo: "a".into(), fence: 1 };
-    commit(&desk.opened.writer, vec![protocol::Entry { task: task(2), ..entry(30, claim) }]).unwrap();
-    let row = || reader(&desk.house.home, session(1)).todos().unwrap().remove(0);
+    commit(&context.opened.writer, vec![protocol::LogEntry { task: task(2), ..entry(30, claim) }]).unwrap();
+    let row = || reader(&context.fixture.home, session(1)).todos().unwrap().remove(0);
     assert_eq!((row().task, row().attempts), (Some(task(2).to_string()), 1));
-    assert_eq!(desk.status("a"), TodoStatus::InProgress);
-    let why = Blocked::Itself { reason: "no".into() };
-    commit(&desk.opened.writer, vec![entry(31, Event::TodoBlocked { todo: "a".into(), why })]).unwrap();
+    assert_eq!(context.status("a"), TodoStatus::InProgress);
+    let why = BlockReason::Itself { reason: "no".into() };
+    commit(&context.opened.writer, vec![entry(31, Event::TodoBlocked { todo: "a".into(), why })]).unwrap();
     assert_eq!((row().todo.status, row().todo.reason.as_deref()), (TodoStatus::Blocked, Some("no")));
 }
 
 #[test]
 fn f1_a_change_counts_as_a_persons_only_if_somebody_vouches_for_it() {
-    let desk = desk();
+    let context = context();
     let mut noted = 0..=0;
-    store::edit_own_todos(&desk.house.home, session(1), &[new("mine", &[])], |numbers| noted = numbers).unwrap();
+    store::edit_own_todos(&context.fixture.home, session(1), &[new("mine", &[])], |numbers| noted = numbers).unwrap();
     let forge = [
         "INSERT INTO todos (id, title) VALUES ('plain', 'x')",
         "INSERT INTO todos (id, title) VALUES ('signed', 'x'); UPDATE bosun_todo_log SET author = 'user' WHERE todo = 'signed'",
         "INSERT INTO todos (id, title) VALUES ('empty', 'x'); UPDATE bosun_todo_log SET author = '' WHERE todo = 'empty'",
         "INSERT INTO bosun_todo_log (todo, author) VALUES ('ghost', 'task-nonsense')",
     ];
-    let conn = crate::support::raw(&desk.house.home.session_db(session(1)));
+    let conn = crate::support::raw(&context.fixture.home.session_db(session(1)));
     forge.iter().for_each(|sql| conn.execute_batch(sql).unwrap());
-    let changes = reader(&desk.house.home, session(1)).todo_changes(&|n| noted.contains(&n)).unwrap();
+    let changes = reader(&context.fixture.home, session(1)).todo_changes(&|n| noted.contains(&n)).unwrap();
     let by: Vec<TodoAuthor> = changes.iter().map(|changes| changes.by).collect();
-    assert_eq!(by, [TodoAuthor::Person, TodoAuthor::Nobody]);
+    assert_eq!(by, [TodoAuthor::Person, TodoAuthor::Unverified]);
     assert_eq!(changes[0].changed.iter().map(|todo| todo.id.0.as_str()).collect::<Vec<_>>(), ["mine"]);
     assert_eq!((changes[1].changed.len(), changes[1].gone.len()), (3, 1));
 }
@@ -273,21 +274,21 @@ fn f1_a_change_counts_as_a_persons_only_if_somebody_vouches_for_it() {
 /// A10: every view reads the same row, and a row does not say that somebody works where nobody does.
 #[test]
 fn a_todo_in_progress_without_a_living_owner_is_interrupted() {
-    let desk = desk();
-    desk.edit(&[new("a", &[]), new("b", &[]), new("c", &[])]).unwrap();
-    desk.take(|_, written| written);
-    let by = |task, event| vec![protocol::Entry { task, ..entry(40, event) }];
-    commit(&desk.opened.writer, by(task(2), Event::TodoClaimed { todo: "a".into(), fence: 1 })).unwrap();
-    desk.by(1, "UPDATE todos SET status = 'in_progress' WHERE id = 'b'");
+    let context = context();
+    context.edit(&[new("a", &[]), new("b", &[]), new("c", &[])]).unwrap();
+    context.take(|_, written| written);
+    let by = |task, event| vec![protocol::LogEntry { task, ..entry(40, event) }];
+    commit(&context.opened.writer, by(task(2), Event::TodoClaimed { todo: "a".into(), fence: 1 })).unwrap();
+    context.by(1, "UPDATE todos SET status = 'in_progress' WHERE id = 'b'");
     let interrupted = || {
-        let page = reader(&desk.house.home, session(1)).todos_page(&TodosParams::every()).unwrap();
+        let page = reader(&context.fixture.home, session(1)).todos_page(&TodosParams::all_todos()).unwrap();
         page.todos.into_iter().filter(|todo| todo.interrupted).map(|todo| todo.id.0).collect::<Vec<_>>()
     };
     assert_eq!(interrupted(), ["a", "b"], "its owner is of another boot");
-    let opened = store::SessionFile::adopt(&desk.house.home, session(1), &me(), protocol::At(50)).unwrap();
+    let opened = store::SessionFile::adopt(&context.fixture.home, session(1), &me(), protocol::Timestamp(50)).unwrap();
     commit(&opened.writer, by(task(2), Event::TaskInterrupted)).unwrap();
     assert_eq!(interrupted(), ["a"], "its worker is not resumed yet");
     commit(&opened.writer, by(task(2), Event::TaskRequeued)).unwrap();
     assert_eq!(interrupted(), [""; 0], "somebody works");
-    desk.edit(&[TodoEdit::Change(TodoChange::status("a".into(), TodoStatus::Done, None))]).unwrap_err();
+    context.edit(&[TodoEdit::Change(TodoChange::status("a".into(), TodoStatus::Done, None))]).unwrap_err();
 }

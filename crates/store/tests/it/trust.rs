@@ -1,23 +1,23 @@
 //! Trust is kept, taken back, and lost rather than invented.
 
-use protocol::At;
-use store::{Index, Rebuilt, Trust, TrustRow, take_rebuilt};
+use protocol::Timestamp;
+use store::{IndexRebuild, SessionIndex, TrustRow, TrustStore, take_index_rebuilds};
 
 use crate::support::*;
 
 fn row(top: &str, digest: &str, at: u64) -> TrustRow {
-    TrustRow { top: top.into(), digest: digest.into(), at: At(at) }
+    TrustRow { top: top.into(), digest: digest.into(), at: Timestamp(at) }
 }
 
 #[test]
 fn a_project_is_trusted_until_it_is_taken_back() {
-    let house = house();
-    let trust = Trust::open(&house.home).unwrap();
+    let fixture = fixture();
+    let trust = TrustStore::open(&fixture.home).unwrap();
     assert_eq!(trust.digest("/src").unwrap(), None);
     trust.add(&row("/src", "a", 1)).unwrap();
     trust.add(&row("/lib", "b", 2)).unwrap();
     trust.add(&row("/src", "c", 3)).unwrap();
-    assert_eq!(Trust::open(&house.home).unwrap().digest("/src").unwrap().as_deref(), Some("c"));
+    assert_eq!(TrustStore::open(&fixture.home).unwrap().digest("/src").unwrap().as_deref(), Some("c"));
     assert_eq!(trust.list().unwrap(), [row("/lib", "b", 2), row("/src", "c", 3)]);
     assert!(trust.remove("/src").unwrap());
     assert!(!trust.remove("/src").unwrap());
@@ -25,36 +25,21 @@ fn a_project_is_trusted_until_it_is_taken_back() {
 }
 
 #[test]
-fn an_index_of_the_second_form_trusts_nobody_and_keeps_its_sessions() {
-    let house = house();
-    commit(&create(&house.home, session(1)).writer, opening()).unwrap();
-    drop(Index::open(&house.home).unwrap());
-    raw(&house.home.index_db())
-        .execute_batch(
-            "DROP TABLE trust; DROP TABLE bosun_items; DROP TABLE fleet_results; DROP TABLE spendings;
-             DROP TABLE session_tasks; PRAGMA user_version = 2",
-        )
-        .unwrap();
-    assert_eq!(Trust::open(&house.home).unwrap().list().unwrap(), []);
-    assert_eq!(Index::open(&house.home).unwrap().list(None).unwrap().len(), 1);
-}
-
-#[test]
 fn what_was_trusted_is_trusted_when_the_index_was_damaged_and_nothing_else_is() {
-    let house = house();
-    let trust = Trust::open(&house.home).unwrap();
+    let fixture = fixture();
+    let trust = TrustStore::open(&fixture.home).unwrap();
     [row("/src", "a", 1), row("/lib", "b", 2), row("/src", "c", 3)].iter().for_each(|row| trust.add(row).unwrap());
     trust.remove("/lib").unwrap();
     drop(trust);
     for harm in ["damage, long enough to be taken for a header", ""] {
-        std::fs::write(house.home.index_db(), harm).unwrap();
+        std::fs::write(fixture.home.index_db(), harm).unwrap();
         if harm.is_empty() {
-            std::fs::remove_file(house.home.index_db()).unwrap();
+            std::fs::remove_file(fixture.home.index_db()).unwrap();
         }
-        assert_eq!(Trust::open(&house.home).unwrap().list().unwrap(), [row("/src", "c", 3)], "{harm}");
+        assert_eq!(TrustStore::open(&fixture.home).unwrap().list().unwrap(), [row("/src", "c", 3)], "{harm}");
     }
     // Damage that only reading finds.
-    let file = house.home.index_db();
+    let file = fixture.home.index_db();
     let page = strings(&raw(&file), "SELECT CAST(rootpage AS TEXT) FROM sqlite_schema WHERE name = 'trust'")[0]
         .parse::<usize>();
     let page = page.unwrap() - 1;
@@ -62,21 +47,22 @@ fn what_was_trusted_is_trusted_when_the_index_was_damaged_and_nothing_else_is() 
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[page * 4096..(page + 1) * 4096].fill(0xAA);
     std::fs::write(&file, bytes).unwrap();
-    assert_eq!(Trust::open(&house.home).unwrap().digest("/src").unwrap().as_deref(), Some("c"));
+    assert_eq!(TrustStore::open(&fixture.home).unwrap().digest("/src").unwrap().as_deref(), Some("c"));
 }
 
 /// D16: whoever lost the index hears of it.
 #[test]
 fn an_index_that_was_made_again_is_told_of_once() {
-    let house = house();
-    commit(&create(&house.home, session(1)).writer, opening()).unwrap();
-    Trust::open(&house.home).unwrap().add(&row("/src", "a", 1)).unwrap();
-    let index = house.home.index_db();
+    let fixture = fixture();
+    commit(&create(&fixture.home, session(1)).writer, opening()).unwrap();
+    TrustStore::open(&fixture.home).unwrap().add(&row("/src", "a", 1)).unwrap();
+    let index = fixture.home.index_db();
     // Another test of the same process may have lost an index of its own.
-    let told = || -> Vec<Rebuilt> { take_rebuilt().into_iter().filter(|rebuilt| rebuilt.path == index).collect() };
+    let told =
+        || -> Vec<IndexRebuild> { take_index_rebuilds().into_iter().filter(|rebuilt| rebuilt.path == index).collect() };
     assert_eq!(told(), []);
     std::fs::write(&index, "damage, long enough to be taken for a header").unwrap();
-    drop(Index::open(&house.home).unwrap());
+    drop(SessionIndex::open(&fixture.home).unwrap());
     let [rebuilt] = told().try_into().unwrap();
     let aside = index.with_file_name("bosun.db.damaged-1");
     assert_eq!((rebuilt.sessions, rebuilt.items, rebuilt.trusted), (1, 0, 1));

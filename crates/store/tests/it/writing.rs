@@ -4,24 +4,24 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
-use protocol::api::{Command, CommandFate, RefusalKind, SendParams};
-use protocol::{At, Delivery, Event, MailId};
-use store::{Batch, Point, Probe, SessionFile, StoreError, post_command};
+use protocol::api::{CommandOutcome, RefusalKind, SendParams, SessionCommand};
+use protocol::{Event, MailDelivery, MailId, Timestamp};
+use store::{SessionFile, StoreError, WriteBatch, WriterPoint, WriterProbe, post_command};
 use tokio::task::JoinSet;
 
 use crate::support::*;
 
 #[test]
 fn events_are_numbered_without_gaps_and_read_back_as_written() {
-    let house = house();
-    let opened = create(&house.home, session(1));
+    let fixture = fixture();
+    let opened = create(&fixture.home, session(1));
     assert!(opened.log.is_empty());
     assert_eq!(commit(&opened.writer, opening()).unwrap().last_seq, 3);
     assert_eq!(commit(&opened.writer, vec![intent(20), intent(21)]).unwrap().last_seq, 5);
     assert_eq!(commit(&opened.writer, vec![]).unwrap().last_seq, 5);
     drop(opened);
 
-    let log = adopt(&house.home, session(1)).log;
+    let log = adopt(&fixture.home, session(1)).log;
     assert_eq!(log.iter().map(|envelope| envelope.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     assert!(log.iter().all(|envelope| envelope.session == session(1) && envelope.v == 1));
     let entries: Vec<_> = log.into_iter().map(|envelope| envelope.entry).collect();
@@ -34,9 +34,9 @@ struct Gate {
     commits: AtomicUsize,
 }
 
-impl Probe for Gate {
-    fn at(&self, point: Point) -> Result<(), io::Error> {
-        if let Point::BeforeCommit { .. } = point
+impl WriterProbe for Gate {
+    fn at(&self, point: WriterPoint) -> Result<(), io::Error> {
+        if let WriterPoint::BeforeCommit { .. } = point
             && self.commits.fetch_add(1, Ordering::SeqCst) == 0
         {
             self.go.lock().unwrap().recv().unwrap();
@@ -47,16 +47,18 @@ impl Probe for Gate {
 
 #[test]
 fn batches_that_wait_share_one_transaction_and_each_gets_its_own_receipt() {
-    let house = house();
+    let fixture = fixture();
     let (go, gate) = mpsc::channel();
     let gate = Arc::new(Gate { go: Mutex::new(gate), commits: AtomicUsize::new(0) });
-    let opened = SessionFile::create_probed(&house.home, session(1), &dead(), At(1), gate.clone()).unwrap();
+    let opened = SessionFile::create_probed(&fixture.home, session(1), &dead(), Timestamp(1), gate.clone()).unwrap();
     let writer = Arc::new(opened.writer);
     let mut seqs = wait(async {
         let mut commits = JoinSet::new();
         for n in 1..=101 {
             let writer = writer.clone();
-            commits.spawn(async move { writer.commit(Batch { entries: vec![intent(n)], ..Batch::default() }).await });
+            commits.spawn(async move {
+                writer.commit(WriteBatch { entries: vec![intent(n)], ..WriteBatch::default() }).await
+            });
             // The first is held at the gate before the others queue behind it.
             while n == 1 && gate.commits.load(Ordering::SeqCst) == 0 {
                 tokio::task::yield_now().await;
@@ -82,14 +84,14 @@ struct Broken {
     after: AtomicUsize,
 }
 
-impl Probe for Broken {
-    fn at(&self, point: Point) -> Result<(), io::Error> {
+impl WriterProbe for Broken {
+    fn at(&self, point: WriterPoint) -> Result<(), io::Error> {
         match point {
-            Point::BeforeCommit { .. } if self.fails.load(Ordering::SeqCst) => {
+            WriterPoint::BeforeCommit { .. } if self.fails.load(Ordering::SeqCst) => {
                 Err(io::Error::from(io::ErrorKind::StorageFull))
             }
-            Point::BeforeCommit { .. } => Ok(()),
-            Point::AfterCommit { last_seq } => {
+            WriterPoint::BeforeCommit { .. } => Ok(()),
+            WriterPoint::AfterCommit { last_seq } => {
                 self.after.store(usize::try_from(last_seq).unwrap(), Ordering::SeqCst);
                 Err(io::Error::other("too late to matter"))
             }
@@ -99,16 +101,16 @@ impl Probe for Broken {
 
 #[test]
 fn a_failed_commit_leaves_nothing_and_can_be_tried_again() {
-    let house = house();
+    let fixture = fixture();
     let probe = Arc::new(Broken::default());
-    let opened = SessionFile::create_probed(&house.home, session(1), &dead(), At(1), probe.clone()).unwrap();
+    let opened = SessionFile::create_probed(&fixture.home, session(1), &dead(), Timestamp(1), probe.clone()).unwrap();
     commit(&opened.writer, opening()).unwrap();
-    let before = runtime_rows(&house.home, session(1));
+    let before = runtime_rows(&fixture.home, session(1));
 
     probe.fails.store(true, Ordering::SeqCst);
-    let path = house.home.session_db(session(1));
+    let path = fixture.home.session_db(session(1));
     assert_eq!(commit(&opened.writer, vec![intent(20)]), Err(StoreError::Full { path }));
-    assert_eq!(runtime_rows(&house.home, session(1)), before);
+    assert_eq!(runtime_rows(&fixture.home, session(1)), before);
     assert_eq!(probe.after.load(Ordering::SeqCst), 3);
 
     probe.fails.store(false, Ordering::SeqCst);
@@ -118,8 +120,8 @@ fn a_failed_commit_leaves_nothing_and_can_be_tried_again() {
 
 #[test]
 fn an_event_that_cannot_be_projected_fails_its_batch_only() {
-    let house = house();
-    let opened = create(&house.home, session(1));
+    let fixture = fixture();
+    let opened = create(&fixture.home, session(1));
     commit(&opened.writer, opening()).unwrap();
     let orphan = entry(20, Event::TaskCreated(Box::new(spec(Some(task(99)), "orphan"))));
     assert!(commit(&opened.writer, vec![intent(19), orphan]).is_err());
@@ -128,64 +130,70 @@ fn an_event_that_cannot_be_projected_fails_its_batch_only() {
 
 #[test]
 fn dropping_the_writer_loses_nothing_that_was_handed_over() {
-    let house = house();
-    let opened = create(&house.home, session(1));
+    let fixture = fixture();
+    let opened = create(&fixture.home, session(1));
     wait(async {
         let writer = Arc::new(opened.writer);
         let mut commits = JoinSet::new();
         for n in 1..=50 {
             let writer = writer.clone();
-            commits.spawn(async move { writer.commit(Batch { entries: vec![intent(n)], ..Batch::default() }).await });
+            commits.spawn(async move {
+                writer.commit(WriteBatch { entries: vec![intent(n)], ..WriteBatch::default() }).await
+            });
         }
         tokio::task::yield_now().await;
         commits.shutdown().await;
     });
-    assert_eq!(adopt(&house.home, session(1)).log.len(), 50);
+    assert_eq!(adopt(&fixture.home, session(1)).log.len(), 50);
 }
 
 #[test]
 fn commands_wait_until_an_owner_says_it_applied_them() {
-    let house = house();
-    let home = &house.home;
+    let fixture = fixture();
+    let home = &fixture.home;
     let opened = create(home, session(1));
-    let send = Command::Send(SendParams {
+    let send = SessionCommand::Send(SendParams {
         task: None,
         text: "and the docs".into(),
         images: Vec::new(),
-        delivery: Delivery::Steer,
+        delivery: MailDelivery::Steer,
         display: None,
     });
-    let first = post_command(home, session(1), &send, At(5)).unwrap();
-    let second = post_command(home, session(1), &Command::Stop, At(6)).unwrap();
+    let first = post_command(home, session(1), &send, Timestamp(5)).unwrap();
+    let second = post_command(home, session(1), &SessionCommand::Stop, Timestamp(6)).unwrap();
     let newer = r#"INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"levitate"}')"#;
     raw(&home.session_db(session(1))).execute(newer, []).unwrap();
 
     let reader = reader(home, session(1));
-    assert_eq!(reader.pending_commands().unwrap(), [(first, send), (second, Command::Stop)]);
-    let fate = CommandFate::Applied { mail: Some(MailId(9)) };
-    wait(opened.writer.commit(Batch { entries: opening(), applied_commands: vec![(first, fate.clone())] })).unwrap();
-    assert_eq!(reader.pending_commands().unwrap(), [(second, Command::Stop)]);
-    assert_eq!(reader.command_fate(first), Ok(Some(fate)));
-    assert_eq!(reader.command_fate(second), Ok(None));
-    let refused = CommandFate::Refused { kind: RefusalKind::NoTask, message: "there is no such task".into() };
-    wait(opened.writer.commit(Batch { entries: Vec::new(), applied_commands: vec![(second, refused.clone())] }))
+    assert_eq!(reader.pending_commands().unwrap(), [(first, send), (second, SessionCommand::Stop)]);
+    let outcome = CommandOutcome::Applied { mail: Some(MailId(9)) };
+    wait(opened.writer.commit(WriteBatch { entries: opening(), applied_commands: vec![(first, outcome.clone())] }))
         .unwrap();
-    assert_eq!(reader.command_fate(second), Ok(Some(refused)));
+    assert_eq!(reader.pending_commands().unwrap(), [(second, SessionCommand::Stop)]);
+    assert_eq!(reader.command_outcome(first), Ok(Some(outcome)));
+    assert_eq!(reader.command_outcome(second), Ok(None));
+    let refused = CommandOutcome::Refused { kind: RefusalKind::NoTask, message: "there is no such task".into() };
+    wait(opened.writer.commit(WriteBatch { entries: Vec::new(), applied_commands: vec![(second, refused.clone())] }))
+        .unwrap();
+    assert_eq!(reader.command_outcome(second), Ok(Some(refused)));
 }
 
 #[test]
 fn what_appears_in_a_file_while_its_owner_lives_is_gone_when_it_leaves() {
-    let house = house();
-    let home = &house.home;
-    let opened = SessionFile::create(home, session(1), &crate::support::me(), At(1)).unwrap();
+    let fixture = fixture();
+    let home = &fixture.home;
+    let opened = SessionFile::create(home, session(1), &crate::support::me(), Timestamp(1)).unwrap();
     commit(&opened.writer, opening()).unwrap();
-    assert!(matches!(post_command(home, session(1), &Command::Stop, At(5)), Err(StoreError::Owned { .. })));
+    assert!(matches!(
+        post_command(home, session(1), &SessionCommand::Stop, Timestamp(5)),
+        Err(StoreError::Owned { .. })
+    ));
     let forged = r#"INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"stop"}')"#;
     raw(&home.session_db(session(1))).execute(forged, []).unwrap();
     opened.writer.release().unwrap();
     assert_eq!(reader(home, session(1)).pending_commands().unwrap(), []);
-    let left = post_command(home, session(1), &Command::Stop, At(8)).unwrap();
-    assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(left, Command::Stop)]);
+    let left = post_command(home, session(1), &SessionCommand::Stop, Timestamp(8)).unwrap();
+    assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(left, SessionCommand::Stop)]);
 }
 
 #[test]
@@ -194,18 +202,22 @@ fn what_programs_may_have_left_is_refused_by_whoever_comes_next() {
         r#"INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"stop"}')"#,
         r#"INSERT INTO bosun_commands (id, at, body) VALUES (-5, 0, '{"type":"interrupt"}')"#,
         r#"INSERT INTO bosun_commands (id, at, body) VALUES (9000000, 99999999999999, '{"type":"stop"}')"#,
-        r#"INSERT INTO bosun_commands (at, body, fate) VALUES (7, '{"type":"stop"}', '{"type":"applied"}')"#,
+        r#"INSERT INTO bosun_commands (at, body, outcome) VALUES (7, '{"type":"stop"}', '{"type":"applied"}')"#,
         r#"UPDATE bosun_lease SET held = 0; INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"stop"}')"#,
     ];
     for record in ["", "forged", r#"{"boot":"another","guardian":"1.1"}"#] {
         for sql in forged {
-            let house = house();
-            let home = &house.home;
+            let fixture = fixture();
+            let home = &fixture.home;
             drop(create(home, session(1)));
             raw(&home.session_db(session(1))).execute_batch(sql).unwrap();
             std::fs::write(home.session_dir(session(1)).join("programs"), record).unwrap();
-            let left = post_command(home, session(1), &Command::Interrupt, At(8)).unwrap();
-            assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(left, Command::Interrupt)], "{sql}");
+            let left = post_command(home, session(1), &SessionCommand::Interrupt, Timestamp(8)).unwrap();
+            assert_eq!(
+                reader(home, session(1)).pending_commands().unwrap(),
+                [(left, SessionCommand::Interrupt)],
+                "{sql}"
+            );
         }
     }
 }

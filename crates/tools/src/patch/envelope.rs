@@ -2,7 +2,7 @@
 
 /// One file's part of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum PatchChange {
     /// Makes a new file.
     Add {
         /// Where.
@@ -26,12 +26,12 @@ pub(crate) enum Change {
     },
 }
 
-impl Change {
+impl PatchChange {
     /// The files that it makes, changes or removes.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         let (path, to) = match self {
-            Change::Add { path, .. } | Change::Delete { path } => (path, None),
-            Change::Update { path, to, .. } => (path, to.as_deref()),
+            PatchChange::Add { path, .. } | PatchChange::Delete { path } => (path, None),
+            PatchChange::Update { path, to, .. } => (path, to.as_deref()),
         };
         std::iter::once(path.as_str()).chain(to)
     }
@@ -39,8 +39,8 @@ impl Change {
     /// The file whose text it is compared with.
     pub(crate) fn source(&self) -> Option<&str> {
         match self {
-            Change::Update { path, .. } => Some(path),
-            Change::Add { .. } | Change::Delete { .. } => None,
+            PatchChange::Update { path, .. } => Some(path),
+            PatchChange::Add { .. } | PatchChange::Delete { .. } => None,
         }
     }
 }
@@ -53,14 +53,14 @@ pub(crate) struct Hunk {
     /// Lines to find first, one after the other (`@@ …`).
     pub(crate) scopes: Vec<String>,
     /// The lines themselves.
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<HunkLine>,
     /// The lines end the file.
     pub(crate) at_end: bool,
 }
 
 /// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum HunkLine {
     /// Stays.
     Keep(String),
     /// Goes.
@@ -86,8 +86,8 @@ const DELETE: &str = "*** Delete File: ";
 const MOVE: &str = "*** Move to: ";
 
 /// Reads a patch.
-pub(crate) fn parse(text: &str) -> Result<Vec<Change>, PatchError> {
-    let mut lines = Lines { lines: text.trim().lines().collect(), at: 0 };
+pub(crate) fn parse(text: &str) -> Result<Vec<PatchChange>, PatchError> {
+    let mut lines = PatchLines { lines: text.trim().lines().collect(), at: 0 };
     if lines.next().map(str::trim_end) != Some(BEGIN) {
         return Err(lines.error(format!("it must be `{BEGIN}`")));
     }
@@ -111,12 +111,12 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Change>, PatchError> {
     Ok(changes)
 }
 
-struct Lines<'a> {
+struct PatchLines<'a> {
     lines: Vec<&'a str>,
     at: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> PatchLines<'a> {
     fn peek(&self) -> Option<&'a str> {
         self.lines.get(self.at).copied()
     }
@@ -139,13 +139,13 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn change(header: &str, lines: &mut Lines<'_>) -> Result<Change, PatchError> {
+fn change(header: &str, lines: &mut PatchLines<'_>) -> Result<PatchChange, PatchError> {
     if let Some(path) = header.strip_prefix(ADD) {
         let path = path_of(path, lines)?;
-        return Ok(Change::Add { path, lines: added(lines)? });
+        return Ok(PatchChange::Add { path, lines: added_lines(lines)? });
     }
     if let Some(path) = header.strip_prefix(DELETE) {
-        return Ok(Change::Delete { path: path_of(path, lines)? });
+        return Ok(PatchChange::Delete { path: path_of(path, lines)? });
     }
     let Some(path) = header.strip_prefix(UPDATE) else {
         return Err(lines.error(format!("expected `{ADD}…`, `{UPDATE}…`, `{DELETE}…` or `{END}`")));
@@ -162,15 +162,15 @@ fn change(header: &str, lines: &mut Lines<'_>) -> Result<Change, PatchError> {
     if hunks.is_empty() && to.is_none() {
         return Err(lines.error(format!("the update of {path} has no lines")));
     }
-    Ok(Change::Update { path, to, hunks })
+    Ok(PatchChange::Update { path, to, hunks })
 }
 
-fn path_of(text: &str, lines: &Lines<'_>) -> Result<String, PatchError> {
+fn path_of(text: &str, lines: &PatchLines<'_>) -> Result<String, PatchError> {
     let path = text.trim();
     if path.is_empty() { Err(lines.error("the path is missing".into())) } else { Ok(path.to_owned()) }
 }
 
-fn added(lines: &mut Lines<'_>) -> Result<Vec<String>, PatchError> {
+fn added_lines(lines: &mut PatchLines<'_>) -> Result<Vec<String>, PatchError> {
     let mut added = Vec::new();
     while let Some(line) = lines.next_in_section() {
         match line.strip_prefix('+') {
@@ -181,7 +181,7 @@ fn added(lines: &mut Lines<'_>) -> Result<Vec<String>, PatchError> {
     Ok(added)
 }
 
-fn hunks(lines: &mut Lines<'_>) -> Result<Vec<Hunk>, PatchError> {
+fn hunks(lines: &mut PatchLines<'_>) -> Result<Vec<Hunk>, PatchError> {
     let mut hunks: Vec<Hunk> = Vec::new();
     let mut open = Hunk::default();
     loop {
@@ -211,26 +211,26 @@ fn hunks(lines: &mut Lines<'_>) -> Result<Vec<Hunk>, PatchError> {
     Ok(hunks)
 }
 
-fn finish(open: &mut Hunk, hunks: &mut Vec<Hunk>, lines: &Lines<'_>) -> Result<(), PatchError> {
+fn finish(open: &mut Hunk, hunks: &mut Vec<Hunk>, lines: &PatchLines<'_>) -> Result<(), PatchError> {
     let hunk = std::mem::take(open);
     if hunk.lines.is_empty() {
         return Err(lines.error("the hunk has no lines".into()));
     }
-    if hunk.lines.iter().all(|line| matches!(line, Line::Keep(_))) {
+    if hunk.lines.iter().all(|line| matches!(line, HunkLine::Keep(_))) {
         return Err(PatchError { line: hunk.number, what: "the hunk neither adds nor removes a line".into() });
     }
     hunks.push(hunk);
     Ok(())
 }
 
-fn hunk_line(line: &str, lines: &Lines<'_>) -> Result<Line, PatchError> {
+fn hunk_line(line: &str, lines: &PatchLines<'_>) -> Result<HunkLine, PatchError> {
     let mut chars = line.chars();
     match chars.next() {
         // Models often drop the space of an empty line.
-        None => Ok(Line::Keep(String::new())),
-        Some(' ') => Ok(Line::Keep(chars.as_str().to_owned())),
-        Some('-') => Ok(Line::Remove(chars.as_str().to_owned())),
-        Some('+') => Ok(Line::Add(chars.as_str().to_owned())),
+        None => Ok(HunkLine::Keep(String::new())),
+        Some(' ') => Ok(HunkLine::Keep(chars.as_str().to_owned())),
+        Some('-') => Ok(HunkLine::Remove(chars.as_str().to_owned())),
+        Some('+') => Ok(HunkLine::Add(chars.as_str().to_owned())),
         Some(_) => Err(lines.error("a hunk's line begins with a space, `-` or `+`".into())),
     }
 }
@@ -247,18 +247,18 @@ mod tests {
             number: 9,
             scopes: vec!["mod m".into(), "fn f".into()],
             lines: vec![
-                Line::Keep("keep".into()),
-                Line::Remove("old".into()),
-                Line::Add("new".into()),
-                Line::Keep(String::new()),
+                HunkLine::Keep("keep".into()),
+                HunkLine::Remove("old".into()),
+                HunkLine::Add("new".into()),
+                HunkLine::Keep(String::new()),
             ],
             at_end: false,
         };
-        let second = Hunk { number: 14, scopes: vec![], lines: vec![Line::Add("end".into())], at_end: true };
+        let second = Hunk { number: 14, scopes: vec![], lines: vec![HunkLine::Add("end".into())], at_end: true };
         let expected = vec![
-            Change::Add { path: "a b.txt".into(), lines: vec!["one".into(), String::new()] },
-            Change::Update { path: "x.rs".into(), to: Some("y.rs".into()), hunks: vec![first, second] },
-            Change::Delete { path: "gone".into() },
+            PatchChange::Add { path: "a b.txt".into(), lines: vec!["one".into(), String::new()] },
+            PatchChange::Update { path: "x.rs".into(), to: Some("y.rs".into()), hunks: vec![first, second] },
+            PatchChange::Delete { path: "gone".into() },
         ];
         assert_eq!(parse(text), Ok(expected));
     }

@@ -1,21 +1,21 @@
 //! Finding a patch's hunks in a file and applying them. Lines are bytes, so text that is not UTF-8 passes unharmed, and
 //! line ends stay as the file has them.
 
-use super::envelope::{Hunk, Line};
-use crate::text::{Endings, bare, split};
+use super::envelope::{Hunk, HunkLine};
+use crate::text::{LineEndings, bare, split};
 
 /// A file after its hunks were applied.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Patched {
+pub(crate) struct PatchedFile {
     /// The new content.
     pub(crate) bytes: Vec<u8>,
     /// How surely the hunks found their places.
-    pub(crate) fit: Fit,
+    pub(crate) fit: HunkFit,
 }
 
 /// How surely a hunk found its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fit {
+pub(crate) enum HunkFit {
     /// Every line is as the hunk has it.
     Exact,
     /// Some lines differ in trailing white space.
@@ -48,14 +48,14 @@ pub(crate) enum HunkError {
 const MOST_WORK: usize = 10_000_000_000;
 
 /// Applies the hunks from top to bottom.
-pub(crate) fn apply(file: &[u8], hunks: &[Hunk]) -> Result<Patched, HunkError> {
+pub(crate) fn apply(file: &[u8], hunks: &[Hunk]) -> Result<PatchedFile, HunkError> {
     let old = split(file);
     let wanted = hunks.iter().map(|hunk| 1 + hunk.scopes.len() + hunk.lines.len()).sum::<usize>();
     if wanted.saturating_mul(old.len()) > MOST_WORK {
         return Err(HunkError::TooMany { wanted, lines: old.len() });
     }
-    let mut edit = Edit { old: &old, ending: Endings::of(file).newline(), taken: 0, new: Vec::new() };
-    let mut fit = Fit::Exact;
+    let mut edit = PatchEdit { old: &old, ending: LineEndings::of(file).newline(), taken: 0, new: Vec::new() };
+    let mut fit = HunkFit::Exact;
     for hunk in hunks {
         let (at, found) = locate(&old, edit.taken, hunk)?;
         edit.copy_to(at);
@@ -63,17 +63,17 @@ pub(crate) fn apply(file: &[u8], hunks: &[Hunk]) -> Result<Patched, HunkError> {
         fit = fit.max(found);
     }
     edit.copy_to(old.len());
-    Ok(Patched { bytes: edit.new, fit })
+    Ok(PatchedFile { bytes: edit.new, fit })
 }
 
-struct Edit<'a> {
+struct PatchEdit<'a> {
     old: &'a [&'a [u8]],
     ending: &'static [u8],
     taken: usize,
     new: Vec<u8>,
 }
 
-impl Edit<'_> {
+impl PatchEdit<'_> {
     fn copy_to(&mut self, end: usize) {
         for line in &self.old[self.taken..end] {
             self.new.extend_from_slice(line);
@@ -81,13 +81,13 @@ impl Edit<'_> {
         self.taken = end;
     }
 
-    fn replace(&mut self, lines: &[Line]) {
+    fn replace(&mut self, lines: &[HunkLine]) {
         for line in lines {
             match line {
                 // The file's own line: it may differ in trailing white space, and it brings its own line end.
-                Line::Keep(_) => self.copy_to(self.taken + 1),
-                Line::Remove(_) => self.taken += 1,
-                Line::Add(text) => {
+                HunkLine::Keep(_) => self.copy_to(self.taken + 1),
+                HunkLine::Remove(_) => self.taken += 1,
+                HunkLine::Add(text) => {
                     self.end_line();
                     self.new.extend_from_slice(text.as_bytes());
                     self.new.extend_from_slice(self.ending);
@@ -104,7 +104,7 @@ impl Edit<'_> {
     }
 }
 
-fn locate(file: &[&[u8]], from: usize, hunk: &Hunk) -> Result<(usize, Fit), HunkError> {
+fn locate(file: &[&[u8]], from: usize, hunk: &Hunk) -> Result<(usize, HunkFit), HunkError> {
     let mut from = from;
     for scope in &hunk.scopes {
         let found = (from..file.len()).find(|&at| file[at].trim_ascii() == scope.as_bytes());
@@ -115,9 +115,9 @@ fn locate(file: &[&[u8]], from: usize, hunk: &Hunk) -> Result<(usize, Fit), Hunk
     let wanted: Vec<&[u8]> = hunk.lines.iter().filter_map(expected).collect();
     if wanted.is_empty() {
         let at = if hunk.scopes.is_empty() || hunk.at_end { file.len() } else { from };
-        return Ok((at, Fit::Blind));
+        return Ok((at, HunkFit::Blind));
     }
-    for (fit, same) in [(Fit::Exact, exact as fn(&[u8], &[u8]) -> bool), (Fit::Trimmed, trimmed)] {
+    for (fit, same) in [(HunkFit::Exact, exact as fn(&[u8], &[u8]) -> bool), (HunkFit::Trimmed, trimmed)] {
         let places = places(file, from, &wanted, same, hunk.at_end);
         match places[..] {
             [] => {}
@@ -130,10 +130,10 @@ fn locate(file: &[&[u8]], from: usize, hunk: &Hunk) -> Result<(usize, Fit), Hunk
     Err(HunkError::NotFound { number: hunk.number, after: from, hint: hint(file, &wanted) })
 }
 
-fn expected(line: &Line) -> Option<&[u8]> {
+fn expected(line: &HunkLine) -> Option<&[u8]> {
     match line {
-        Line::Keep(text) | Line::Remove(text) => Some(text.as_bytes()),
-        Line::Add(_) => None,
+        HunkLine::Keep(text) | HunkLine::Remove(text) => Some(text.as_bytes()),
+        HunkLine::Add(_) => None,
     }
 }
 
@@ -181,44 +181,44 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::patch::{Change, parse};
+    use crate::patch::{PatchChange, parse};
 
-    fn run(file: &str, body: &str) -> Result<(String, Fit), String> {
+    fn run(file: &str, body: &str) -> Result<(String, HunkFit), String> {
         let text = format!("*** Begin Patch\n*** Update File: f\n{body}\n*** End Patch");
-        let [Change::Update { hunks, .. }] = &parse(&text).unwrap()[..] else { panic!("{text}") };
+        let [PatchChange::Update { hunks, .. }] = &parse(&text).unwrap()[..] else { panic!("{text}") };
         let patched = apply(file.as_bytes(), hunks).map_err(|error| error.to_string())?;
         Ok((String::from_utf8(patched.bytes).unwrap(), patched.fit))
     }
 
-    fn fits(file: &str, body: &str, expected: &str, fit: Fit) {
+    fn fits(file: &str, body: &str, expected: &str, fit: HunkFit) {
         assert_eq!(run(file, body), Ok((expected.into(), fit)), "{body}");
     }
 
     #[test]
     fn hunks_apply_where_their_lines_are() {
-        fits("a\nb\nc\n", " a\n-b\n+B\n c", "a\nB\nc\n", Fit::Exact);
-        fits("a\nb\nc\n", "-a\n+A\n@@\n-c\n+C", "A\nb\nC\n", Fit::Exact);
-        fits("a  \nb\n", " a\n-b\n+B", "a  \nB\n", Fit::Trimmed);
-        fits("a\nb\n", "+c", "a\nb\nc\n", Fit::Blind);
-        fits("a", "+b", "a\nb\n", Fit::Blind);
-        fits("a", "-a\n+b", "b\n", Fit::Exact);
-        fits("", "+a", "a\n", Fit::Blind);
-        fits("a\nb", " a\n+x\n b", "a\nx\nb", Fit::Exact);
-        fits("x\na\nx\n", "-x\n+y\n*** End of File", "x\na\ny\n", Fit::Exact);
+        fits("a\nb\nc\n", " a\n-b\n+B\n c", "a\nB\nc\n", HunkFit::Exact);
+        fits("a\nb\nc\n", "-a\n+A\n@@\n-c\n+C", "A\nb\nC\n", HunkFit::Exact);
+        fits("a  \nb\n", " a\n-b\n+B", "a  \nB\n", HunkFit::Trimmed);
+        fits("a\nb\n", "+c", "a\nb\nc\n", HunkFit::Blind);
+        fits("a", "+b", "a\nb\n", HunkFit::Blind);
+        fits("a", "-a\n+b", "b\n", HunkFit::Exact);
+        fits("", "+a", "a\n", HunkFit::Blind);
+        fits("a\nb", " a\n+x\n b", "a\nx\nb", HunkFit::Exact);
+        fits("x\na\nx\n", "-x\n+y\n*** End of File", "x\na\ny\n", HunkFit::Exact);
     }
 
     #[test]
     fn line_ends_stay_as_the_file_has_them() {
-        fits("a\r\nb\r\nc\r\n", " a\n-b\n+B\n c", "a\r\nB\r\nc\r\n", Fit::Exact);
-        fits("a\r\nb\nc\r\n", " a\n b\n+x\n c", "a\r\nb\nx\nc\r\n", Fit::Exact);
+        fits("a\r\nb\r\nc\r\n", " a\n-b\n+B\n c", "a\r\nB\r\nc\r\n", HunkFit::Exact);
+        fits("a\r\nb\nc\r\n", " a\n b\n+x\n c", "a\r\nb\nx\nc\r\n", HunkFit::Exact);
     }
 
     #[test]
     fn a_scope_says_which_of_equal_lines_is_meant() {
         let file = "fn a() {\n    x\n}\nfn b() {\n    x\n}\n";
-        fits(file, "@@ fn b() {\n-    x\n+    y", "fn a() {\n    x\n}\nfn b() {\n    y\n}\n", Fit::Exact);
-        fits(file, "@@ fn b\n-    x\n+    y", "fn a() {\n    x\n}\nfn b() {\n    y\n}\n", Fit::Exact);
-        fits(file, "@@ fn b() {\n+    z", "fn a() {\n    x\n}\nfn b() {\n    z\n    x\n}\n", Fit::Blind);
+        fits(file, "@@ fn b() {\n-    x\n+    y", "fn a() {\n    x\n}\nfn b() {\n    y\n}\n", HunkFit::Exact);
+        fits(file, "@@ fn b\n-    x\n+    y", "fn a() {\n    x\n}\nfn b() {\n    y\n}\n", HunkFit::Exact);
+        fits(file, "@@ fn b() {\n+    z", "fn a() {\n    x\n}\nfn b() {\n    z\n    x\n}\n", HunkFit::Blind);
         assert!(run(file, "-    x\n+    y").unwrap_err().contains("occur at lines 2, 5"));
         assert!(run(file, "@@ fn c\n-    x").unwrap_err().contains("no line `fn c`"));
     }
@@ -243,7 +243,7 @@ mod tests {
         ) {
             let text = format!("*** Begin Patch\n*** Update File: f\n{body}*** End Patch");
             let Ok(changes) = parse(&text) else { return Ok(()) };
-            let [Change::Update { hunks, .. }] = &changes[..] else { panic!("{text}") };
+            let [PatchChange::Update { hunks, .. }] = &changes[..] else { panic!("{text}") };
             if let Ok(patched) = apply(file.as_bytes(), hunks) {
                 let count = |kind: char| body.lines().filter(|line| line.starts_with(kind)).count();
                 let lines = split(file.as_bytes()).len() + count('+') - count('-');

@@ -3,5 +3,5 @@
 mod envelope;
 mod hunks;
 
-pub(crate) use envelope::{Change, Hunk, parse};
-pub(crate) use hunks::{Fit, apply};
+pub(crate) use envelope::{Hunk, PatchChange, parse};
+pub(crate) use hunks::{HunkFit, apply};

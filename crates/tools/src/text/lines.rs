@@ -2,7 +2,7 @@
 
 /// How the lines of a file end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Endings {
+pub(crate) enum LineEndings {
     /// All with `\n`, or there is none.
     Lf,
     /// All with `\r\n`.
@@ -11,26 +11,26 @@ pub(crate) enum Endings {
     Mixed,
 }
 
-impl Endings {
+impl LineEndings {
     /// Looks at every line.
-    pub(crate) fn of(bytes: &[u8]) -> Endings {
+    pub(crate) fn of(bytes: &[u8]) -> LineEndings {
         let (mut lf, mut crlf) = (false, false);
         for line in split(bytes) {
             crlf |= line.ends_with(b"\r\n");
             lf |= line.ends_with(b"\n") && !line.ends_with(b"\r\n");
         }
         match (lf, crlf) {
-            (_, false) => Endings::Lf,
-            (false, true) => Endings::CrLf,
-            (true, true) => Endings::Mixed,
+            (_, false) => LineEndings::Lf,
+            (false, true) => LineEndings::CrLf,
+            (true, true) => LineEndings::Mixed,
         }
     }
 
     /// What ends a new line.
     pub(crate) fn newline(self) -> &'static [u8] {
         match self {
-            Endings::Lf | Endings::Mixed => b"\n",
-            Endings::CrLf => b"\r\n",
+            LineEndings::Lf | LineEndings::Mixed => b"\n",
+            LineEndings::CrLf => b"\r\n",
         }
     }
 }
@@ -52,7 +52,7 @@ pub(crate) fn bare(line: &[u8]) -> &[u8] {
 }
 
 /// The line for showing: without its end, at most about `max` bytes.
-pub(crate) fn shown(line: &[u8], max: usize) -> String {
+pub(crate) fn display_line(line: &[u8], max: usize) -> String {
     let text = String::from_utf8_lossy(bare(line));
     if text.len() <= max {
         return text.into_owned();
@@ -68,20 +68,20 @@ mod tests {
     #[test]
     fn endings_are_told_apart() {
         for (bytes, expected) in [
-            (&b""[..], Endings::Lf),
-            (b"a", Endings::Lf),
-            (b"a\nb", Endings::Lf),
-            (b"a\r\nb", Endings::CrLf),
-            (b"a\r\nb\n", Endings::Mixed),
-            (b"a\rb", Endings::Lf),
+            (&b""[..], LineEndings::Lf),
+            (b"a", LineEndings::Lf),
+            (b"a\nb", LineEndings::Lf),
+            (b"a\r\nb", LineEndings::CrLf),
+            (b"a\r\nb\n", LineEndings::Mixed),
+            (b"a\rb", LineEndings::Lf),
         ] {
-            assert_eq!(Endings::of(bytes), expected, "{}", bytes.escape_ascii());
+            assert_eq!(LineEndings::of(bytes), expected, "{}", bytes.escape_ascii());
         }
     }
 
     #[test]
     fn a_long_line_is_cut_between_characters() {
-        assert_eq!(shown("ééé\r\n".as_bytes(), 6), "ééé");
-        assert_eq!(shown("ééé\n".as_bytes(), 3), "é [… 4 bytes more]");
+        assert_eq!(display_line("ééé\r\n".as_bytes(), 6), "ééé");
+        assert_eq!(display_line("ééé\n".as_bytes(), 3), "é [… 4 bytes more]");
     }
 }

@@ -1,10 +1,10 @@
 //! Exact replacement in a file's bytes, and hints for text that was not found.
 
-use super::lines::{Endings, bare, shown, split, to_crlf};
+use super::lines::{LineEndings, bare, display_line, split, to_crlf};
 
 /// Which occurrences are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum ReplaceScope {
     /// The only one; several are an error.
     Only,
     /// Every one.
@@ -32,7 +32,13 @@ pub(crate) enum ReplaceError {
 }
 
 /// Replaces `old` with `new`, giving at most `most` bytes; both take the file's line ends.
-pub(crate) fn replace(file: &[u8], old: &str, new: &str, which: Which, most: u64) -> Result<Vec<u8>, ReplaceError> {
+pub(crate) fn replace(
+    file: &[u8],
+    old: &str,
+    new: &str,
+    which: ReplaceScope,
+    most: u64,
+) -> Result<Vec<u8>, ReplaceError> {
     if old.is_empty() {
         return Err(ReplaceError::Empty);
     }
@@ -41,33 +47,33 @@ pub(crate) fn replace(file: &[u8], old: &str, new: &str, which: Which, most: u64
     }
     let exact = (old.to_owned(), new.to_owned());
     let crlf = (to_crlf(old), to_crlf(new));
-    let forms = match Endings::of(file) {
-        Endings::Lf => vec![exact],
-        Endings::CrLf => vec![crlf],
-        Endings::Mixed => vec![exact, crlf],
+    let forms = match LineEndings::of(file) {
+        LineEndings::Lf => vec![exact],
+        LineEndings::CrLf => vec![crlf],
+        LineEndings::Mixed => vec![exact, crlf],
     };
     for (form, new) in forms {
         let places = places(file, form.as_bytes(), which);
         match (places.len(), which) {
             (0, _) => {}
             _ if form == new => return Err(ReplaceError::Same),
-            (1, _) | (_, Which::All) => {
+            (1, _) | (_, ReplaceScope::All) => {
                 let size = size(file.len() - places.len() * form.len(), places.len(), new.len());
                 if size > most {
                     return Err(ReplaceError::TooLarge { size, most });
                 }
                 return Ok(spliced(file, &places, form.len(), new.as_bytes()));
             }
-            (count, Which::Only) => return Err(ReplaceError::Several { count, lines: numbers(file, &places) }),
+            (count, ReplaceScope::Only) => return Err(ReplaceError::Several { count, lines: numbers(file, &places) }),
         }
     }
     Err(ReplaceError::NotFound(hint(file, old)))
 }
 
 /// Where `old` begins, without overlaps; but what overlaps the only one counts, if there may be no other.
-fn places(file: &[u8], old: &[u8], which: Which) -> Vec<usize> {
+fn places(file: &[u8], old: &[u8], which: ReplaceScope) -> Vec<usize> {
     let mut places: Vec<usize> = memchr::memmem::find_iter(file, old).collect();
-    if let ([only], Which::Only) = (&places[..], which)
+    if let ([only], ReplaceScope::Only) = (&places[..], which)
         && let Some(at) = memchr::memmem::find(&file[only + 1..], old)
     {
         places.push(only + 1 + at);
@@ -125,7 +131,7 @@ fn hint(file: &[u8], old: &str) -> String {
 }
 
 fn quoted(lines: &[&[u8]]) -> String {
-    lines.iter().map(|line| shown(line, 200)).collect::<Vec<_>>().join("\n")
+    lines.iter().map(|line| display_line(line, 200)).collect::<Vec<_>>().join("\n")
 }
 
 /// The line that shares most of its beginning and end with `want`, when that is at least half.
@@ -152,7 +158,7 @@ mod tests {
     const MOST: u64 = 1000;
 
     fn only(file: &str, old: &str, new: &str) -> Result<String, String> {
-        let bytes = replace(file.as_bytes(), old, new, Which::Only, MOST).map_err(|error| error.to_string())?;
+        let bytes = replace(file.as_bytes(), old, new, ReplaceScope::Only, MOST).map_err(|error| error.to_string())?;
         Ok(String::from_utf8(bytes).unwrap())
     }
 
@@ -160,7 +166,7 @@ mod tests {
     fn the_only_occurrence_is_replaced() {
         assert_eq!(only("one two", "two", "2").as_deref(), Ok("one 2"));
         assert_eq!(only("a\nb\n", "a\nb\n", "").as_deref(), Ok(""));
-        assert_eq!(replace(b"\xff old \xfe", "old", "new", Which::Only, MOST), Ok(b"\xff new \xfe".to_vec()));
+        assert_eq!(replace(b"\xff old \xfe", "old", "new", ReplaceScope::Only, MOST), Ok(b"\xff new \xfe".to_vec()));
     }
 
     #[test]
@@ -173,10 +179,10 @@ mod tests {
     #[test]
     fn a_result_that_is_too_large_is_never_made() {
         let (file, new) = ("a".repeat(1 << 20), "x".repeat(1 << 20));
-        let error = replace(file.as_bytes(), "a", &new, Which::All, MOST).unwrap_err();
+        let error = replace(file.as_bytes(), "a", &new, ReplaceScope::All, MOST).unwrap_err();
         assert_eq!(error, ReplaceError::TooLarge { size: 1 << 40, most: MOST });
-        assert_eq!(replace(b"aa", "a", &"x".repeat(500), Which::All, MOST).unwrap().len(), 1000);
-        assert!(replace(b"aaa", "a", &"x".repeat(500), Which::All, MOST).is_err());
+        assert_eq!(replace(b"aa", "a", &"x".repeat(500), ReplaceScope::All, MOST).unwrap().len(), 1000);
+        assert!(replace(b"aaa", "a", &"x".repeat(500), ReplaceScope::All, MOST).is_err());
     }
 
     #[test]
@@ -187,8 +193,8 @@ mod tests {
 
     #[test]
     fn every_occurrence_is_replaced_when_asked() {
-        assert_eq!(replace(b"aaa", "a", "aa", Which::All, MOST), Ok(b"aaaaaa".to_vec()));
-        assert_eq!(replace(b"aaaa", "aa", "b", Which::All, MOST), Ok(b"bb".to_vec()));
+        assert_eq!(replace(b"aaa", "a", "aa", ReplaceScope::All, MOST), Ok(b"aaaaaa".to_vec()));
+        assert_eq!(replace(b"aaaa", "aa", "b", ReplaceScope::All, MOST), Ok(b"bb".to_vec()));
         assert!(only("x\nx\ny\nx\n", "x", "y").unwrap_err().contains("occurs 3 times, at lines 1, 2, 4"));
     }
 

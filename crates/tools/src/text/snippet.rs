@@ -1,13 +1,13 @@
 //! What changed between two versions of a file, in a few lines.
 
-use super::lines::{shown, split};
+use super::lines::{display_line, split};
 
 /// Lines of unchanged text shown before and after.
-const AROUND: usize = 2;
+const CONTEXT_LINES: usize = 2;
 /// Most removed, and most added, lines shown.
-const MOST: usize = 12;
+const MAX_LINES: usize = 12;
 /// Most bytes shown of one line.
-const LINE: usize = 200;
+const MAX_LINE_BYTES: usize = 200;
 
 /// The lines that differ, numbered and marked with `-` and `+`, with a little of what stands around them.
 pub(crate) fn snippet(old: &[u8], new: &[u8]) -> String {
@@ -15,8 +15,8 @@ pub(crate) fn snippet(old: &[u8], new: &[u8]) -> String {
     let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let shorter = old.len().min(new.len()) - start;
     let end = old.iter().rev().zip(new.iter().rev()).take(shorter).take_while(|(a, b)| a == b).count();
-    let before = start.saturating_sub(AROUND)..start;
-    let after = new.len() - end..(new.len() - end + AROUND).min(new.len());
+    let before = start.saturating_sub(CONTEXT_LINES)..start;
+    let after = new.len() - end..(new.len() - end + CONTEXT_LINES).min(new.len());
     let mut text = String::new();
     push(&mut text, ' ', &new, before);
     push(&mut text, '-', &old, start..old.len() - end);
@@ -26,9 +26,9 @@ pub(crate) fn snippet(old: &[u8], new: &[u8]) -> String {
 }
 
 fn push(text: &mut String, mark: char, lines: &[&[u8]], range: std::ops::Range<usize>) {
-    let left_out = range.len().saturating_sub(MOST);
-    for number in range.take(MOST) {
-        *text += &format!("{mark}{}\t{}\n", number + 1, shown(lines[number], LINE));
+    let left_out = range.len().saturating_sub(MAX_LINES);
+    for number in range.take(MAX_LINES) {
+        *text += &format!("{mark}{}\t{}\n", number + 1, display_line(lines[number], MAX_LINE_BYTES));
     }
     if left_out > 0 {
         *text += &format!("{mark}… {left_out} lines more\n");

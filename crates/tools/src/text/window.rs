@@ -2,11 +2,11 @@
 
 use std::io::{self, BufRead};
 
-use super::lines::shown;
+use super::lines::display_line;
 
 /// Which part of a file is wanted, and how much may be spent on it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ask {
+pub(crate) struct WindowRequest {
     /// The first line, from 1.
     pub(crate) first: u64,
     /// Most lines.
@@ -21,18 +21,18 @@ pub(crate) struct Ask {
 
 /// What was seen through the window.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct TextWindow {
     /// The numbered lines.
     pub(crate) text: String,
     /// The number of the last line read, shown or not.
     pub(crate) last: u64,
     /// Where the reading ended.
-    pub(crate) end: End,
+    pub(crate) end: WindowEnd,
 }
 
 /// Where a reading ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum WindowEnd {
     /// At the file's end.
     File,
     /// The window is full and more lines follow.
@@ -42,8 +42,8 @@ pub(crate) enum End {
 }
 
 /// Reads the window.
-pub(crate) fn window(reader: &mut impl BufRead, ask: Ask) -> io::Result<Window> {
-    let mut seen = Window { text: String::new(), last: 0, end: End::File };
+pub(crate) fn window(reader: &mut impl BufRead, ask: WindowRequest) -> io::Result<TextWindow> {
+    let mut seen = TextWindow { text: String::new(), last: 0, end: WindowEnd::File };
     let mut left = ask.scan;
     let mut count = 0;
     loop {
@@ -51,39 +51,39 @@ pub(crate) fn window(reader: &mut impl BufRead, ask: Ask) -> io::Result<Window> 
             return Ok(seen);
         }
         if count == ask.lines || seen.text.len() >= ask.room {
-            return Ok(Window { end: End::Full, ..seen });
+            return Ok(TextWindow { end: WindowEnd::Full, ..seen });
         }
         let keep = if seen.last + 1 >= ask.first { ask.line } else { 0 };
         let line = next_line(reader, keep, &mut left)?;
         seen.last += 1;
         if seen.last >= ask.first {
-            seen.text += &format!("{}\t{}\n", seen.last, line.shown());
+            seen.text += &format!("{}\t{}\n", seen.last, line.display());
             count += 1;
         }
         if left == 0 {
-            return Ok(Window { end: End::Scanned, ..seen });
+            return Ok(TextWindow { end: WindowEnd::Scanned, ..seen });
         }
     }
 }
 
 /// A line's beginning and the length of the rest.
-struct Start {
+struct LineStart {
     bytes: Vec<u8>,
     rest: u64,
 }
 
-impl Start {
-    fn shown(&self) -> String {
+impl LineStart {
+    fn display(&self) -> String {
         // Where a line was cut, its text ends with its last whole character.
         let split =
             if self.rest == 0 { 0 } else { self.bytes.utf8_chunks().last().map_or(0, |end| end.invalid().len()) };
-        let text = shown(&self.bytes[..self.bytes.len() - split], usize::MAX).replace('\0', "\u{fffd}");
+        let text = display_line(&self.bytes[..self.bytes.len() - split], usize::MAX).replace('\0', "\u{fffd}");
         if self.rest == 0 { text } else { format!("{text} [… {} bytes more]", self.rest + split as u64) }
     }
 }
 
-fn next_line(reader: &mut impl BufRead, keep: usize, left: &mut u64) -> io::Result<Start> {
-    let mut line = Start { bytes: Vec::new(), rest: 0 };
+fn next_line(reader: &mut impl BufRead, keep: usize, left: &mut u64) -> io::Result<LineStart> {
+    let mut line = LineStart { bytes: Vec::new(), rest: 0 };
     loop {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() || *left == 0 {
@@ -110,9 +110,9 @@ mod tests {
 
     use super::*;
 
-    const ASK: Ask = Ask { first: 1, lines: 10, line: 20, room: 1000, scan: 1000 };
+    const ASK: WindowRequest = WindowRequest { first: 1, lines: 10, line: 20, room: 1000, scan: 1000 };
 
-    fn see(file: &[u8], ask: Ask) -> (String, u64, End) {
+    fn see(file: &[u8], ask: WindowRequest) -> (String, u64, WindowEnd) {
         let whole = window(&mut &file[..], ask).unwrap();
         let bitwise = window(&mut BufReader::with_capacity(1, file), ask).unwrap();
         assert_eq!(whole, bitwise);
@@ -121,18 +121,18 @@ mod tests {
 
     #[test]
     fn a_small_file_is_shown_whole() {
-        assert_eq!(see(b"a\r\nb", ASK), ("1\ta\n2\tb\n".into(), 2, End::File));
-        assert_eq!(see(b"a\n", ASK), ("1\ta\n".into(), 1, End::File));
-        assert_eq!(see(b"", ASK), (String::new(), 0, End::File));
+        assert_eq!(see(b"a\r\nb", ASK), ("1\ta\n2\tb\n".into(), 2, WindowEnd::File));
+        assert_eq!(see(b"a\n", ASK), ("1\ta\n".into(), 1, WindowEnd::File));
+        assert_eq!(see(b"", ASK), (String::new(), 0, WindowEnd::File));
     }
 
     #[test]
     fn the_window_starts_and_ends_where_asked() {
         let file = b"1\n2\n3\n4\n5\n";
-        assert_eq!(see(file, Ask { first: 2, lines: 2, ..ASK }), ("2\t2\n3\t3\n".into(), 3, End::Full));
-        assert_eq!(see(file, Ask { first: 4, lines: 2, ..ASK }), ("4\t4\n5\t5\n".into(), 5, End::File));
-        assert_eq!(see(file, Ask { first: 9, ..ASK }), (String::new(), 5, End::File));
-        assert_eq!(see(file, Ask { room: 5, ..ASK }).2, End::Full);
+        assert_eq!(see(file, WindowRequest { first: 2, lines: 2, ..ASK }), ("2\t2\n3\t3\n".into(), 3, WindowEnd::Full));
+        assert_eq!(see(file, WindowRequest { first: 4, lines: 2, ..ASK }), ("4\t4\n5\t5\n".into(), 5, WindowEnd::File));
+        assert_eq!(see(file, WindowRequest { first: 9, ..ASK }), (String::new(), 5, WindowEnd::File));
+        assert_eq!(see(file, WindowRequest { room: 5, ..ASK }).2, WindowEnd::Full);
     }
 
     #[test]
@@ -148,8 +148,11 @@ mod tests {
     fn reading_ends_when_it_costs_too_much() {
         assert_eq!(
             see(&[0; 5000], ASK),
-            (format!("1\t{} [… 980 bytes more]\n", "\u{fffd}".repeat(20)), 1, End::Scanned)
+            (format!("1\t{} [… 980 bytes more]\n", "\u{fffd}".repeat(20)), 1, WindowEnd::Scanned)
         );
-        assert_eq!(see(&b"a\n".repeat(5000), Ask { first: 4000, ..ASK }), (String::new(), 500, End::Scanned));
+        assert_eq!(
+            see(&b"a\n".repeat(5000), WindowRequest { first: 4000, ..ASK }),
+            (String::new(), 500, WindowEnd::Scanned)
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use bosun_tools::Limits;
+use bosun_tools::ToolLimits;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -225,7 +225,7 @@ async fn a_race_is_not_won() {
 
 #[tokio::test]
 async fn a_walk_goes_on_while_folders_move_and_shows_nothing_from_outside() {
-    let (mut agent, outside) = (Agent::with(Limits { rows: 1000, ..Limits::default() }), Outside::new());
+    let (mut agent, outside) = (Agent::with(ToolLimits { rows: 1000, ..ToolLimits::default() }), Outside::new());
     for folder in 0..20 {
         agent.put(&format!("dir-{folder:02}/a.txt"), "ours\n");
     }

@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
-use bosun_tools::{Limits, Need, everyday};
-use net::Route;
-use net::fetch::Fetcher;
+use bosun_tools::{RequiredPermission, ToolLimits, builtin_tools};
+use net::NetworkRoute;
+use net::fetch::PageFetcher;
 use serde_json::json;
 
 use crate::fixture::Agent;
@@ -42,10 +42,10 @@ fn answer(status: &str, headers: &str, body: &str) -> String {
 }
 
 fn agent() -> Agent {
-    agent_with(Limits::default())
+    agent_with(ToolLimits::default())
 }
 
-fn agent_with(limits: Limits) -> Agent {
+fn agent_with(limits: ToolLimits) -> Agent {
     let agent = Agent::with(limits);
     *agent.above.open.lock().unwrap() = Some(HERE);
     agent
@@ -70,7 +70,7 @@ async fn a_page_is_quoted_with_its_address_and_title() {
 async fn a_long_page_is_read_window_by_window() {
     let lines: Vec<String> = (0..500).map(|number| format!("line {number} é")).collect();
     let server = serve(10, page("text/plain; charset=utf-8", &lines.join("\n")));
-    let agent = agent_with(Limits { output: 2048, ..Limits::default() });
+    let agent = agent_with(ToolLimits { output: 2048, ..ToolLimits::default() });
     let (mut start, mut read) = (0, Vec::new());
     loop {
         let text = agent.done("web_fetch", json!({ "url": format!("http://{server}/"), "start": start })).await;
@@ -102,8 +102,8 @@ async fn a_page_without_text_and_one_that_is_too_long_say_so() {
     assert!(text.ends_with(":\n[no text]\n"), "{text}");
     let server = serve(1, page("text/plain", &"x".repeat(5000)));
     let mut agent = agent();
-    let limits = net::fetch::Limits { body: 1000, ..net::fetch::Limits::default() };
-    agent.cx.fetcher = Fetcher::new(Route::default(), limits);
+    let limits = net::fetch::FetchLimits { body: 1000, ..net::fetch::FetchLimits::default() };
+    agent.cx.fetcher = PageFetcher::new(NetworkRoute::default(), limits);
     let text = agent.done("web_fetch", json!({ "url": format!("http://{server}/") })).await;
     assert!(text.ends_with("[the page is longer than 1000 bytes; the rest was not read]\n"), "{text}");
 }
@@ -149,9 +149,9 @@ async fn a_closed_address_is_refused_with_the_rule_that_would_open_it() {
 
 #[test]
 fn what_a_call_needs_is_its_host_in_plain_form() {
-    let tool = everyday().into_iter().find(|tool| tool.spec().name == "web_fetch").unwrap();
-    let needs = |url: &str| tool.needs(&json!({ "url": url }).to_string(), &Limits::default());
-    assert_eq!(needs("HTTP://0x7f.1/a b#c").unwrap(), [Need::Fetch("http://127.0.0.1/a%20b".into())]);
+    let tool = builtin_tools().into_iter().find(|tool| tool.spec().name == "web_fetch").unwrap();
+    let needs = |url: &str| tool.required_permissions(&json!({ "url": url }).to_string(), &ToolLimits::default());
+    assert_eq!(needs("HTTP://0x7f.1/a b#c").unwrap(), [RequiredPermission::Fetch("http://127.0.0.1/a%20b".into())]);
     for (url, words) in [("file:///etc/passwd", "neither http nor https"), ("https://me:pw@x.example", "credentials")] {
         let refusal = needs(url).unwrap_err().to_string();
         assert!(refusal.contains(words) && !refusal.contains("pw"), "{refusal}");

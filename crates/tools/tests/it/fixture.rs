@@ -7,14 +7,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bosun_tools::{
-    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Helm,
-    Intent, ItemEdit, ItemOrder, Limits, Lists, Output, Place, PlanOrder, Pulse, Question, Reach, ReadOrder, SqlSpace,
-    Stamps, ToolError, UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, autopilot, everyday, list, plan,
+    BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, BoxFuture, CallIdentity, CreateItemRequest,
+    FileAccess, FileAccessGuard, FileStamps, Heartbeat, IntentReporter, ItemEdit, MessageAgentsRequest,
+    PlanExitRequest, ReadAgentRequest, SessionControl, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents,
+    ToolContext, ToolError, ToolLimits, ToolOutput, UserPrompter, UserQuestion, WaitLimit, WaitRequest,
+    WaitUntilRequest, ask_user, autopilot_tools, builtin_tools, plan_mode_tools, shared_list_tools,
 };
 use host::{Guardian, Workspace};
-use net::Route;
-use net::fetch::{Fetcher, Gate};
-use protocol::{Clip, Completion};
+use net::NetworkRoute;
+use net::fetch::{AddressGate, PageFetcher};
+use protocol::{Clip, ObjectiveReport};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -23,18 +25,18 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug)]
 pub(crate) struct Agent {
     folder: Arc<TempDir>,
-    pub(crate) cx: Context,
+    pub(crate) cx: ToolContext,
     pub(crate) above: Arc<Above>,
 }
 
 impl Agent {
     /// An agent in an empty workspace.
     pub(crate) fn new() -> Agent {
-        Agent::in_folder(Arc::new(tempfile::tempdir().unwrap()), Limits::default())
+        Agent::in_folder(Arc::new(tempfile::tempdir().unwrap()), ToolLimits::default())
     }
 
     /// An agent with its own limits.
-    pub(crate) fn with(limits: Limits) -> Agent {
+    pub(crate) fn with(limits: ToolLimits) -> Agent {
         Agent::in_folder(Arc::new(tempfile::tempdir().unwrap()), limits)
     }
 
@@ -43,30 +45,30 @@ impl Agent {
         Agent::in_folder(self.folder.clone(), self.cx.limits)
     }
 
-    fn in_folder(folder: Arc<TempDir>, limits: Limits) -> Agent {
+    fn in_folder(folder: Arc<TempDir>, limits: ToolLimits) -> Agent {
         let above = Arc::new(Above::default());
-        let place = Place {
+        let place = CallIdentity {
             task: "task-00000000000000000000000000000001".parse().unwrap(),
             call: protocol::CallId("c1".into()),
         };
-        let cx = Context {
-            place,
+        let cx = ToolContext {
+            identity: place,
             workspace: Arc::new(Workspace::new(folder.path(), &[]).unwrap()),
-            reach: above.clone(),
-            stamps: Arc::new(Stamps::new()),
+            access_guard: above.clone(),
+            stamps: Arc::new(FileStamps::new()),
             guardian: Guardian::new(env!("CARGO_BIN_EXE_bosun-tools-guardian").into()),
             env: Arc::new(vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
             cancel: CancellationToken::new(),
-            pulse: Pulse::default(),
+            heartbeat: Heartbeat::default(),
             limits,
             sql: above.clone(),
             background: above.clone(),
-            crew: above.clone(),
-            lists: above.clone(),
+            subagents: above.clone(),
+            shared_list: above.clone(),
             intent: above.clone(),
-            helm: above.clone(),
-            asker: above.clone(),
-            fetcher: Fetcher::new(Route::default(), net::fetch::Limits::default()),
+            session_control: above.clone(),
+            user_prompter: above.clone(),
+            fetcher: PageFetcher::new(NetworkRoute::default(), net::fetch::FetchLimits::default()),
             gate: above.clone(),
         };
         Agent { folder, cx, above }
@@ -103,8 +105,13 @@ impl Agent {
     }
 
     /// Calls a tool with raw text.
-    pub(crate) async fn raw(&self, tool: &str, input: &str) -> Result<Output, ToolError> {
-        let tools = everyday().into_iter().chain([ask_user()]).chain(list()).chain(plan()).chain(autopilot());
+    pub(crate) async fn raw(&self, tool: &str, input: &str) -> Result<ToolOutput, ToolError> {
+        let tools = builtin_tools()
+            .into_iter()
+            .chain([ask_user()])
+            .chain(shared_list_tools())
+            .chain(plan_mode_tools())
+            .chain(autopilot_tools());
         let tool = tools.into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
         let result = tool.run(input, &self.cx).await;
         if let Ok(output) = &result {
@@ -119,7 +126,7 @@ impl Agent {
     }
 
     /// Calls a tool that must give output, and gives all of it.
-    pub(crate) async fn output(&self, tool: &str, input: Value) -> Output {
+    pub(crate) async fn output(&self, tool: &str, input: Value) -> ToolOutput {
         self.raw(tool, &input.to_string()).await.unwrap_or_else(|error| panic!("{tool} {input}: {error}"))
     }
 
@@ -166,22 +173,22 @@ impl Above {
     }
 }
 
-impl SqlSpace for Above {
+impl SqlExecutor for Above {
     fn execute(&self, sql: String) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move { Ok(format!("ran {sql}")) })
     }
 }
 
-impl Crew for Above {
-    fn start(&self, order: AgentOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+impl Subagents for Above {
+    fn start(&self, order: StartAgentRequest) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("{order:?}"))
     }
 
-    fn read(&self, order: ReadOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn read(&self, order: ReadAgentRequest) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("{order:?}"))
     }
 
-    fn write(&self, order: WriteOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn write(&self, order: MessageAgentsRequest) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("{order:?}"))
     }
 
@@ -189,33 +196,33 @@ impl Crew for Above {
         self.told("list".into())
     }
 
-    fn stop(&self, agent: String, how: protocol::Cancel) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn stop(&self, agent: String, how: protocol::CancelMode) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("stop {agent} {how:?}"))
     }
 
-    fn wait(&self, order: WaitOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn wait(&self, order: WaitRequest) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("{order:?}"))
     }
 
-    fn until(&self, order: UntilOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn wait_until(&self, order: WaitUntilRequest) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("{order:?}"))
     }
 
-    fn load(&self, query: String) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn search_tools(&self, query: String) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("load {query}"))
     }
 
-    fn skill(&self, name: String) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn load_skill(&self, name: String) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("skill {name}"))
     }
 }
 
-impl Lists for Above {
-    fn create(&self, order: ItemOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+impl SharedListAccess for Above {
+    fn create(&self, order: CreateItemRequest) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("{order:?}"))
     }
 
-    fn get(&self, id: String, wait: Wait) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn get(&self, id: String, wait: WaitLimit) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("get {id} {wait:?}"))
     }
 
@@ -227,7 +234,7 @@ impl Lists for Above {
         self.told(format!("{item}: {order:?}"))
     }
 
-    fn output(&self, task: String, wait: Wait) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn output(&self, task: String, wait: WaitLimit) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("output {task} {wait:?}"))
     }
 
@@ -236,7 +243,7 @@ impl Lists for Above {
     }
 }
 
-impl Intent for Above {
+impl IntentReporter for Above {
     fn report(&self, text: Clip) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
             self.hear(text.into_string());
@@ -245,7 +252,7 @@ impl Intent for Above {
     }
 }
 
-impl Background for Above {
+impl BackgroundCommands for Above {
     fn start(&self, command: BackgroundCommand) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move {
             self.hear(format!("start {} ({})", command.command, command.description));
@@ -253,18 +260,20 @@ impl Background for Above {
         })
     }
 
-    fn read(&self, name: String, wait: Wait) -> BoxFuture<'_, Result<BackgroundRead, ToolError>> {
+    fn read(&self, name: String, wait: WaitLimit) -> BoxFuture<'_, Result<BackgroundStatus, ToolError>> {
         Box::pin(async move {
             match wait {
-                Wait::No => Ok(BackgroundRead { state: format!("{name} runs"), output: Clip::new("line\n", 100) }),
-                Wait::For(time) if time < Duration::from_secs(60) => Err(ToolError::refused(format!("{time:?}"))),
-                Wait::For(_) => std::future::pending().await,
+                WaitLimit::No => {
+                    Ok(BackgroundStatus { state: format!("{name} runs"), output: Clip::new("line\n", 100) })
+                }
+                WaitLimit::For(time) if time < Duration::from_secs(60) => Err(ToolError::refused(format!("{time:?}"))),
+                WaitLimit::For(_) => std::future::pending().await,
             }
         })
     }
 
-    fn stop(&self, name: String) -> BoxFuture<'_, Result<BackgroundRead, ToolError>> {
-        Box::pin(async move { Ok(BackgroundRead { state: format!("{name} stopped"), output: Clip::default() }) })
+    fn stop(&self, name: String) -> BoxFuture<'_, Result<BackgroundStatus, ToolError>> {
+        Box::pin(async move { Ok(BackgroundStatus { state: format!("{name} stopped"), output: Clip::default() }) })
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Vec<BackgroundRow>, ToolError>> {
@@ -273,13 +282,13 @@ impl Background for Above {
     }
 }
 
-impl Reach for Above {
-    fn check(&self, _path: &Path, _how: Use) -> Result<(), ToolError> {
+impl FileAccessGuard for Above {
+    fn check(&self, _path: &Path, _how: FileAccess) -> Result<(), ToolError> {
         Ok(())
     }
 }
 
-impl Helm for Above {
+impl SessionControl for Above {
     fn write_plan(&self, text: String) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
             self.hear(format!("plan {text}"));
@@ -287,14 +296,14 @@ impl Helm for Above {
         })
     }
 
-    fn leave_plan(&self, order: PlanOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn exit_plan_mode(&self, order: PlanExitRequest) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move {
             self.hear(format!("leave {order:?}"));
             Ok("approved".into())
         })
     }
 
-    fn complete(&self, completion: Completion) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn complete(&self, completion: ObjectiveReport) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move {
             self.hear(format!("complete {completion:?}"));
             Ok("reported".into())
@@ -302,8 +311,8 @@ impl Helm for Above {
     }
 }
 
-impl Asker for Above {
-    fn ask(&self, question: Question) -> BoxFuture<'_, Result<Option<String>, ToolError>> {
+impl UserPrompter for Above {
+    fn ask(&self, question: UserQuestion) -> BoxFuture<'_, Result<Option<String>, ToolError>> {
         Box::pin(async move {
             self.hear(format!("ask {} {:?}", question.question, question.choices));
             Ok(self.answer.lock().unwrap().take())
@@ -311,7 +320,7 @@ impl Asker for Above {
     }
 }
 
-impl Gate for Above {
+impl AddressGate for Above {
     fn may_connect(&self, host: &str, machine: SocketAddr) -> bool {
         let address = machine.ip();
         self.hear(format!("connect to {host} at {address}"));
@@ -320,7 +329,7 @@ impl Gate for Above {
 }
 
 /// The files that a call changed.
-pub(crate) fn changed(output: &bosun_tools::Output) -> Vec<&str> {
+pub(crate) fn changed(output: &bosun_tools::ToolOutput) -> Vec<&str> {
     let changed = output.evidence.iter().filter_map(|evidence| match evidence {
         protocol::Evidence::Changed { path } => Some(path.as_str()),
         protocol::Evidence::Ran { .. } => None,

@@ -5,29 +5,29 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use bosun_tools::{Limits, Need, Reach, ToolError, Use, everyday};
+use bosun_tools::{FileAccess, FileAccessGuard, RequiredPermission, ToolError, ToolLimits, builtin_tools};
 use serde_json::{Value, json};
 
 use crate::fixture::Agent;
 
 /// Permits what `may` says.
-struct Asked<F: Fn(&Path, Use) -> bool>(F);
+struct Asked<F: Fn(&Path, FileAccess) -> bool>(F);
 
-impl<F: Fn(&Path, Use) -> bool> std::fmt::Debug for Asked<F> {
+impl<F: Fn(&Path, FileAccess) -> bool> std::fmt::Debug for Asked<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Asked")
     }
 }
 
-impl<F: Fn(&Path, Use) -> bool + Send + Sync> Reach for Asked<F> {
-    fn check(&self, path: &Path, how: Use) -> Result<(), ToolError> {
+impl<F: Fn(&Path, FileAccess) -> bool + Send + Sync> FileAccessGuard for Asked<F> {
+    fn check(&self, path: &Path, how: FileAccess) -> Result<(), ToolError> {
         if (self.0)(path, how) { Ok(()) } else { Err(ToolError::refused("it may not be opened")) }
     }
 }
 
 /// Lets `may` decide what the agent's calls may open.
-pub(crate) fn asking(agent: &mut Agent, may: impl Fn(&Path, Use) -> bool + Send + Sync + 'static) {
-    agent.cx.reach = Arc::new(Asked(may));
+pub(crate) fn asking(agent: &mut Agent, may: impl Fn(&Path, FileAccess) -> bool + Send + Sync + 'static) {
+    agent.cx.access_guard = Arc::new(Asked(may));
 }
 
 /// The input of a patch.
@@ -72,7 +72,7 @@ async fn every_file_is_asked_about_as_it_is_used() {
     agent.put("a.txt", "one\n");
     agent.put("b.txt", "one\n");
     symlink("a.txt", agent.path("link")).unwrap();
-    let heard: Arc<Mutex<Vec<(String, Use)>>> = Arc::default();
+    let heard: Arc<Mutex<Vec<(String, FileAccess)>>> = Arc::default();
     let (top, ear) = (agent.cx.workspace.cwd().to_owned(), Arc::clone(&heard));
     asking(&mut agent, move |path, how| {
         ear.lock().unwrap().push((path.strip_prefix(&top).unwrap().display().to_string(), how));
@@ -80,12 +80,12 @@ async fn every_file_is_asked_about_as_it_is_used() {
     });
     let both = "*** Update File: b.txt\n*** Move to: c.txt\n-one\n+two";
     let calls = [
-        ("view", json!({ "path": "link" }), vec![("a.txt", Use::Read)]),
-        ("edit", json!({ "path": "./link", "old": "one", "new": "two" }), vec![("a.txt", Use::Edit)]),
-        ("create", json!({ "path": "new/x", "content": "x" }), vec![("new/x", Use::Edit)]),
-        ("apply_patch", patch(both), vec![("b.txt", Use::Edit), ("c.txt", Use::Edit)]),
-        ("apply_patch", patch("*** Add File: d.txt\n+d"), vec![("d.txt", Use::Edit)]),
-        ("grep", json!({ "pattern": "two", "path": "a.txt" }), vec![("a.txt", Use::Read)]),
+        ("view", json!({ "path": "link" }), vec![("a.txt", FileAccess::Read)]),
+        ("edit", json!({ "path": "./link", "old": "one", "new": "two" }), vec![("a.txt", FileAccess::Edit)]),
+        ("create", json!({ "path": "new/x", "content": "x" }), vec![("new/x", FileAccess::Edit)]),
+        ("apply_patch", patch(both), vec![("b.txt", FileAccess::Edit), ("c.txt", FileAccess::Edit)]),
+        ("apply_patch", patch("*** Add File: d.txt\n+d"), vec![("d.txt", FileAccess::Edit)]),
+        ("grep", json!({ "pattern": "two", "path": "a.txt" }), vec![("a.txt", FileAccess::Read)]),
     ];
     for (tool, input, expected) in calls {
         heard.lock().unwrap().clear();
@@ -125,7 +125,7 @@ async fn what_may_not_be_edited_stays_as_it_is() {
     agent.put("free.txt", "one\n");
     agent.done("view", json!({ "path": "fixed.txt" })).await;
     agent.done("view", json!({ "path": "free.txt" })).await;
-    asking(&mut agent, |path, how| how == Use::Read || !path.ends_with("fixed.txt"));
+    asking(&mut agent, |path, how| how == FileAccess::Read || !path.ends_with("fixed.txt"));
     for (tool, input) in [
         ("edit", json!({ "path": "fixed.txt", "old": "one", "new": "two" })),
         ("create", json!({ "path": "fixed.txt", "content": "two" })),
@@ -144,10 +144,11 @@ async fn what_may_not_be_edited_stays_as_it_is() {
 #[test]
 fn a_call_says_everything_it_would_open() {
     let needs = |tool: &str, input: Value| {
-        let tool = everyday().into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
-        tool.needs(&input.to_string(), &Limits::default()).unwrap()
+        let tool = builtin_tools().into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
+        tool.required_permissions(&input.to_string(), &ToolLimits::default()).unwrap()
     };
-    let (read, edit) = (|path: &str| Need::Read(path.into()), |path: &str| Need::Edit(path.into()));
+    let (read, edit) =
+        (|path: &str| RequiredPermission::Read(path.into()), |path: &str| RequiredPermission::Edit(path.into()));
     assert_eq!(needs("view", json!({ "path": "a" })), [read("a")]);
     assert_eq!(needs("grep", json!({ "pattern": "x" })), [read(".")]);
     assert_eq!(needs("glob", json!({ "pattern": "*", "path": "a" })), [read("a")]);
@@ -163,12 +164,12 @@ struct Swapped {
     secret: std::path::PathBuf,
 }
 
-impl Reach for Swapped {
-    fn check(&self, _: &Path, _: Use) -> Result<(), ToolError> {
+impl FileAccessGuard for Swapped {
+    fn check(&self, _: &Path, _: FileAccess) -> Result<(), ToolError> {
         Ok(())
     }
 
-    fn check_name(&self, path: &Path, _: Use) -> Result<(), ToolError> {
+    fn check_name(&self, path: &Path, _: FileAccess) -> Result<(), ToolError> {
         if path.ends_with("b.txt") {
             std::fs::remove_file(path).unwrap();
             std::fs::hard_link(&self.secret, path).unwrap();
@@ -195,7 +196,7 @@ async fn a_file_that_is_swapped_while_it_is_searched_is_known_by_what_is_open() 
         agent.put(name, "needle\n");
     }
     agent.put(".kept/secret", "needle of a secret\n");
-    agent.cx.reach = Arc::new(Swapped { secret: agent.path(".kept/secret") });
+    agent.cx.access_guard = Arc::new(Swapped { secret: agent.path(".kept/secret") });
     let found = agent.done("grep", json!({ "pattern": "needle" })).await;
     assert_eq!(found, "a.txt\n1: needle\n[1 file left out: it may not be read]\n");
 }

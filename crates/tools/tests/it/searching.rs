@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
-use bosun_tools::Limits;
+use bosun_tools::ToolLimits;
 use serde_json::json;
 
 use crate::fixture::Agent;
@@ -44,7 +44,7 @@ async fn matching_lines_come_under_their_file_sorted_by_path() {
 
 #[tokio::test]
 async fn results_are_bounded() {
-    let agent = Agent::with(Limits { output: 4096, ..Limits::default() });
+    let agent = Agent::with(ToolLimits { output: 4096, ..ToolLimits::default() });
     agent.put("many.txt", "needle\n".repeat(10_000));
     let text = agent.done("grep", json!({ "pattern": "needle", "limit": 2 })).await;
     assert!(text.ends_with("2: needle\n[stopped at 2 matches; narrow the search or raise `limit`]\n"), "{text}");
@@ -103,7 +103,7 @@ async fn searching_never_hangs_or_leaves_the_workspace() {
 
 #[tokio::test]
 async fn a_search_ends_with_its_call_or_its_time() {
-    let agent = Agent::with(Limits { search: Duration::ZERO, ..Limits::default() });
+    let agent = Agent::with(ToolLimits { search: Duration::ZERO, ..ToolLimits::default() });
     agent.put("a.txt", "needle");
     assert!(agent.done("grep", json!({ "pattern": "needle" })).await.contains("stopped before the end"));
     let agent = Agent::new();

@@ -1,6 +1,6 @@
 //! Tools that only pass on, and input that no tool takes.
 
-use bosun_tools::{ToolError, everyday, list};
+use bosun_tools::{ToolError, builtin_tools, shared_list_tools};
 use serde_json::json;
 
 use crate::fixture::Agent;
@@ -68,7 +68,7 @@ async fn no_tool_takes_malformed_input() {
     let deep = format!("{{\"x\":{}", "[".repeat(50_000));
     let huge = format!("{{\"path\":\"{}\"}}", "x".repeat(9 << 20));
     let inputs = ["{", "[]", "null", "text", "{\"nobody\": 1}", "{\"path\": 1}{", "\"", "\0", &deep, &huge];
-    for tool in everyday().into_iter().chain(list()) {
+    for tool in builtin_tools().into_iter().chain(shared_list_tools()) {
         let name = tool.spec().name.as_ref();
         for input in inputs {
             let start: String = input.chars().take(30).collect();

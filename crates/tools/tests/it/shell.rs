@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use bosun_tools::{Limits, ShellCommand, Spool, follow, launch};
+use bosun_tools::{ShellCommand, Spool, ToolLimits, follow, launch};
 use host::ExitStatus;
 use serde_json::json;
 
@@ -73,7 +73,7 @@ async fn a_command_that_takes_too_long_is_killed_with_its_tree() {
     let text = agent.done("shell", input).await;
     assert!(text.starts_with("start\n[timed out after 1 s"), "{text}");
     assert!(is_gone(&agent.text("pid")));
-    let short = Agent::with(Limits { shell_max: Duration::from_millis(300), ..Limits::default() });
+    let short = Agent::with(ToolLimits { shell_max: Duration::from_millis(300), ..ToolLimits::default() });
     let text = short.done("shell", json!({ "command": "sleep 300", "timeout_secs": 400 })).await;
     assert!(text.contains("timed out"), "{text}");
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
-use bosun_tools::Limits;
+use bosun_tools::ToolLimits;
 use serde_json::json;
 
 use crate::fixture::Agent;
@@ -47,7 +47,7 @@ async fn a_file_that_is_not_text_is_refused_with_its_kind() {
 
 #[tokio::test]
 async fn a_huge_file_is_shown_in_part_or_refused_at_once() {
-    let agent = Agent::with(Limits { scan: 1 << 20, ..Limits::default() });
+    let agent = Agent::with(ToolLimits { scan: 1 << 20, ..ToolLimits::default() });
     File::create(agent.path("sparse")).unwrap().set_len(5 << 30).unwrap();
     assert!(agent.refused("view", json!({ "path": "sparse" })).await.contains("binary data, 5368709120 bytes"));
     agent.put("log", "line\n".repeat(4000));
@@ -73,7 +73,7 @@ async fn a_missing_file_is_refused_with_names_close_to_it() {
 
 #[tokio::test]
 async fn folders_are_listed() {
-    let agent = Agent::with(Limits { rows: 3, ..Limits::default() });
+    let agent = Agent::with(ToolLimits { rows: 3, ..ToolLimits::default() });
     agent.put("b.txt", "");
     agent.put("a/x", "");
     symlink("b.txt", agent.path("c")).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use bosun_tools::Limits;
+use bosun_tools::ToolLimits;
 use serde_json::json;
 
 use crate::fixture::{Agent, changed};
@@ -119,7 +119,7 @@ async fn of_agents_that_edit_at_the_same_moment_one_wins() {
 
 #[tokio::test]
 async fn a_file_too_large_to_be_held_is_not_edited() {
-    let agent = Agent::with(Limits { file: 10, ..Limits::default() });
+    let agent = Agent::with(ToolLimits { file: 10, ..ToolLimits::default() });
     agent.put("a.txt", "more than ten bytes");
     assert_eq!(agent.done("view", json!({ "path": "a.txt" })).await, "1\tmore than ten bytes\n");
     let text = agent.refused("edit", json!({ "path": "a.txt", "old": "more", "new": "less" })).await;

@@ -9,7 +9,7 @@ mod question;
 mod responses;
 mod seal;
 
-use model::{Delta, Request, Wire};
+use model::{Delta, ModelRequest, WireFormat};
 use protocol::{StopReason, Usage};
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ use field::BodyProblem;
 #[derive(Debug)]
 pub(super) struct ParsedRequest {
     /// The question itself.
-    pub(super) request: Request,
+    pub(super) request: ModelRequest,
     /// The model's name.
     pub(super) model: String,
     /// How it is to be answered.
@@ -71,13 +71,13 @@ pub(super) trait AnswerEncoder: Send {
 }
 
 /// Reads and checks a body.
-pub(super) fn read(wire: Wire, body: &[u8], attempt: u32) -> Result<ParsedRequest, BodyProblem> {
+pub(super) fn read(wire: WireFormat, body: &[u8], attempt: u32) -> Result<ParsedRequest, BodyProblem> {
     let body: Value =
         serde_json::from_slice(body).map_err(|error| BodyProblem::new(format!("the body is no JSON: {error}")))?;
     let mut asked = match wire {
-        Wire::Anthropic => anthropic::read(&body),
-        Wire::Responses => responses::read(&body),
-        Wire::Chat => chat::read(&body),
+        WireFormat::Anthropic => anthropic::read(&body),
+        WireFormat::Responses => responses::read(&body),
+        WireFormat::Chat => chat::read(&body),
     }?;
     pairs::check(&asked.request)?;
     asked.request.attempt = attempt;
@@ -86,16 +86,16 @@ pub(super) fn read(wire: Wire, body: &[u8], attempt: u32) -> Result<ParsedReques
 
 /// The voice for an answer; `forecast` is how it will end, if it will.
 pub(super) fn speech(
-    wire: Wire,
+    wire: WireFormat,
     asked: &ParsedRequest,
     number: u64,
     forecast: Option<AnswerEnd>,
 ) -> Box<dyn AnswerEncoder> {
     let model = asked.model.clone();
     match wire {
-        Wire::Anthropic => Box::new(anthropic::AnthropicEncoder::new(model, number, forecast)),
-        Wire::Responses => Box::new(responses::ResponsesEncoder::new(model, number, forecast, asked.extras)),
-        Wire::Chat => Box::new(chat::ChatEncoder::new(model, number, forecast, asked.extras)),
+        WireFormat::Anthropic => Box::new(anthropic::AnthropicEncoder::new(model, number, forecast)),
+        WireFormat::Responses => Box::new(responses::ResponsesEncoder::new(model, number, forecast, asked.extras)),
+        WireFormat::Chat => Box::new(chat::ChatEncoder::new(model, number, forecast, asked.extras)),
     }
 }
 
@@ -103,21 +103,25 @@ pub(super) fn speech(
 const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
 
 /// Checks the key. Compatible servers ask for none unless they were told one.
-pub(super) fn authorise(wire: Wire, request: &http::ReceivedRequest, key: Option<&str>) -> Result<(), RequestRefusal> {
+pub(super) fn authorise(
+    wire: WireFormat,
+    request: &http::ReceivedRequest,
+    key: Option<&str>,
+) -> Result<(), RequestRefusal> {
     let bearer = || request.header("authorization")?.strip_prefix("Bearer ");
     let given = match wire {
-        Wire::Anthropic => request.header("x-api-key").or_else(bearer),
-        Wire::Responses | Wire::Chat => bearer(),
+        WireFormat::Anthropic => request.header("x-api-key").or_else(bearer),
+        WireFormat::Responses | WireFormat::Chat => bearer(),
     };
     let right = match (key, given) {
         (Some(key), given) => given == Some(key),
-        (None, given) => given.is_some_and(|given| !given.is_empty()) || wire == Wire::Chat,
+        (None, given) => given.is_some_and(|given| !given.is_empty()) || wire == WireFormat::Chat,
     };
     if !right {
         return Err(RequestRefusal::Auth("the key is missing or wrong".into()));
     }
     let version = request.header("anthropic-version").unwrap_or_default();
-    if wire == Wire::Anthropic && !VERSIONS.contains(&version) {
+    if wire == WireFormat::Anthropic && !VERSIONS.contains(&version) {
         return Err(RequestRefusal::Invalid(format!("anthropic-version: unknown version `{version}`")));
     }
     Ok(())

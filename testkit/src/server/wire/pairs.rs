@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use model::{Message, Request};
-use protocol::{Block, CallId};
+use model::{ModelMessage, ModelRequest};
+use protocol::{CallId, ContentBlock};
 
 use super::field::BodyProblem;
 
 /// Checks the calls and answers of a conversation.
-pub(super) fn check(request: &Request) -> Result<(), BodyProblem> {
+pub(super) fn check(request: &ModelRequest) -> Result<(), BodyProblem> {
     let mut ever = BTreeSet::new();
     let mut open: Vec<&CallId> = Vec::new();
     for message in request.messages.iter() {
         match message {
-            Message::Answers { answers } => {
+            ModelMessage::Answers { answers } => {
                 for (call, _) in answers {
                     let Some(at) = open.iter().position(|open| *open == call) else {
                         return Err(BodyProblem::new(format!(
@@ -23,8 +23,8 @@ pub(super) fn check(request: &Request) -> Result<(), BodyProblem> {
                     open.remove(at);
                 }
             }
-            Message::User { .. } => none_open(&open)?,
-            Message::Assistant { content } => {
+            ModelMessage::User { .. } => none_open(&open)?,
+            ModelMessage::Assistant { content } => {
                 none_open(&open)?;
                 for call in content.iter().filter_map(call_id) {
                     if !ever.insert(call) {
@@ -49,9 +49,9 @@ fn none_open(open: &[&CallId]) -> Result<(), BodyProblem> {
     }
 }
 
-fn call_id(block: &Block) -> Option<&CallId> {
+fn call_id(block: &ContentBlock) -> Option<&CallId> {
     match block {
-        Block::Call(call) => Some(&call.id),
-        Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        ContentBlock::Call(call) => Some(&call.id),
+        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
     }
 }

@@ -1,8 +1,8 @@
 //! A question as it is read out of a body, piece by piece.
 
 use host::{Clock, SystemClock};
-use model::{Calls, Message, Part, Request, ToolSpec};
-use protocol::{Answer, AnswerStatus, Block, CallId, Image};
+use model::{MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
+use protocol::{CallId, ContentBlock, Image, ToolResult, ToolResultStatus};
 use serde_json::Value;
 
 use super::field::{self, BodyProblem};
@@ -11,16 +11,16 @@ use super::field::{self, BodyProblem};
 #[derive(Debug)]
 pub(super) struct ConversationQuestion {
     pub(super) system: String,
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<ModelMessage>,
     pub(super) tools: Vec<ToolSpec>,
-    pub(super) calls: Calls,
+    pub(super) calls: ToolCallPolicy,
     pub(super) max_output: Option<u32>,
 }
 
-impl From<ConversationQuestion> for Request {
-    fn from(ConversationQuestion { system, messages, tools, calls, max_output }: ConversationQuestion) -> Request {
-        let spoken = messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
-        Request {
+impl From<ConversationQuestion> for ModelRequest {
+    fn from(ConversationQuestion { system, messages, tools, calls, max_output }: ConversationQuestion) -> ModelRequest {
+        let spoken = messages.iter().filter(|message| matches!(message, ModelMessage::Assistant { .. })).count();
+        ModelRequest {
             agent: "main".into(),
             path: "/root".into(),
             at: SystemClock.now(),
@@ -29,7 +29,7 @@ impl From<ConversationQuestion> for Request {
             system: system.into(),
             messages: messages.into(),
             tools: tools.into(),
-            calls,
+            call_policy: calls,
             max_output,
             effort: None,
         }
@@ -37,27 +37,27 @@ impl From<ConversationQuestion> for Request {
 }
 
 /// Adds an answer; neighbours are one message.
-pub(super) fn push_answer(messages: &mut Vec<Message>, id: &str, answer: Answer) {
+pub(super) fn push_answer(messages: &mut Vec<ModelMessage>, id: &str, answer: ToolResult) {
     let pair = (CallId(id.into()), answer);
-    if let Some(Message::Answers { answers }) = messages.last_mut() {
+    if let Some(ModelMessage::Answers { answers }) = messages.last_mut() {
         answers.push(pair);
     } else {
-        messages.push(Message::Answers { answers: vec![pair] });
+        messages.push(ModelMessage::Answers { answers: vec![pair] });
     }
 }
 
 /// Adds what the model said; neighbours are one message.
-pub(super) fn push_said(messages: &mut Vec<Message>, mut blocks: Vec<Block>) {
-    if let Some(Message::Assistant { content }) = messages.last_mut() {
+pub(super) fn push_said(messages: &mut Vec<ModelMessage>, mut blocks: Vec<ContentBlock>) {
+    if let Some(ModelMessage::Assistant { content }) = messages.last_mut() {
         content.append(&mut blocks);
     } else {
-        messages.push(Message::Assistant { content: blocks });
+        messages.push(ModelMessage::Assistant { content: blocks });
     }
 }
 
 /// An answer on a wire that does not tell how the call went.
-pub(super) fn done(text: impl Into<String>) -> Answer {
-    Answer { status: AnswerStatus::Done, text: text.into() }
+pub(super) fn done(text: impl Into<String>) -> ToolResult {
+    ToolResult { status: ToolResultStatus::Done, text: text.into() }
 }
 
 /// Adds words above the conversation.
@@ -69,21 +69,21 @@ pub(super) fn push_line(system: &mut String, more: &str) {
 }
 
 /// A picture out of a `data:` address.
-pub(super) fn picture(address: &str) -> Result<Part, BodyProblem> {
+pub(super) fn picture(address: &str) -> Result<MessagePart, BodyProblem> {
     let wrong = || BodyProblem::new("only data:image/…;base64,… addresses are served");
     let (media, data) = address.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")).ok_or_else(wrong)?;
     image(media, data)
 }
 
 /// A picture of a known kind.
-pub(super) fn image(media: &str, data: &str) -> Result<Part, BodyProblem> {
+pub(super) fn image(media: &str, data: &str) -> Result<MessagePart, BodyProblem> {
     if !["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&media) {
         return Err(BodyProblem::new(format!("unknown media type `{media}`")));
     }
     if data.is_empty() {
         return Err(BodyProblem::new("the picture is empty"));
     }
-    Ok(Part::Image(Image { media: media.into(), data: data.into() }))
+    Ok(MessagePart::Image(Image { media: media.into(), data: data.into() }))
 }
 
 /// A function as OpenAI's wires describe it.
@@ -94,12 +94,12 @@ pub(super) fn function(function: &Value) -> Result<ToolSpec, BodyProblem> {
 }
 
 /// Whether tools may be called, as OpenAI's wires say it.
-pub(super) fn choice(body: &Value) -> Result<Calls, BodyProblem> {
+pub(super) fn choice(body: &Value) -> Result<ToolCallPolicy, BodyProblem> {
     match body.get("tool_choice") {
-        None | Some(Value::Object(_)) => Ok(Calls::Allowed),
+        None | Some(Value::Object(_)) => Ok(ToolCallPolicy::Allowed),
         Some(_) => match field::text(body, "tool_choice")? {
-            "auto" | "required" => Ok(Calls::Allowed),
-            "none" => Ok(Calls::Forbidden),
+            "auto" | "required" => Ok(ToolCallPolicy::Allowed),
+            "none" => Ok(ToolCallPolicy::Forbidden),
             other => Err(field::unknown("choice", other).within("tool_choice")),
         },
     }

@@ -2,8 +2,10 @@
 
 use host::{Home, ProcessIdentity};
 use proptest::prelude::*;
-use protocol::{At, Cost, Entry, Event, Kind, ModelFault, Price, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage};
-use store::{Batch, Reader, SessionFile};
+use protocol::{
+    Cost, Event, LogEntry, ModelFault, Price, SessionId, StopReason, TaskId, TaskSpec, TaskType, Timestamp, Turn, Usage,
+};
+use store::{SessionFile, SessionReader, WriteBatch};
 use uuid::Uuid;
 
 use super::*;
@@ -13,7 +15,7 @@ const AGENTS: [&str; 3] = ["main", "explore", "task"];
 
 /// One try at a turn of one of the tasks.
 #[derive(Debug, Clone)]
-struct Try {
+struct RandomTurnAttempt {
     session: usize,
     task: usize,
     model: usize,
@@ -27,22 +29,22 @@ fn price(model: usize) -> Option<Price> {
     [Some(each(1_000_000)), Some(each(7_000_000)), None][model]
 }
 
-fn tries() -> impl Strategy<Value = Vec<Try>> {
+fn tries() -> impl Strategy<Value = Vec<RandomTurnAttempt>> {
     let usage = (0..5_000_u64, 0..500_u64, 0..900_u64, 0..90_u64)
         .prop_map(|(input, output, cache_read, cache_write)| Usage { input, output, cache_read, cache_write });
     let one = (0..2_usize, 0..3_usize, 0..3_usize, any::<bool>(), proptest::option::of(usage))
-        .prop_map(|(session, task, model, again, usage)| Try { session, task, model, again, usage });
+        .prop_map(|(session, task, model, again, usage)| RandomTurnAttempt { session, task, model, again, usage });
     proptest::collection::vec(one, 0..60)
 }
 
 /// The log of a session: a root, two agents below it, and the tries.
-fn log(session: usize, tries: &[Try]) -> Vec<Entry> {
+fn log(session: usize, tries: &[RandomTurnAttempt]) -> Vec<LogEntry> {
     let id = |task: usize| TaskId::new(Uuid::from_u128((session * 10 + task + 1) as u128));
     let mut entries = Vec::new();
     for (task, agent) in AGENTS.iter().enumerate() {
-        let (kind, parent) = if task == 0 { (Kind::Main, None) } else { (Kind::Agent, Some(id(0))) };
+        let (kind, parent) = if task == 0 { (TaskType::Main, None) } else { (TaskType::Agent, Some(id(0))) };
         let spec = TaskSpec { parent, ..TaskSpec::new(kind, *agent, format!("t{task}")) };
-        entries.push(Entry { task: id(task), at: At(1), event: Event::TaskCreated(Box::new(spec)) });
+        entries.push(LogEntry { task: id(task), at: Timestamp(1), event: Event::TaskCreated(Box::new(spec)) });
     }
     let (mut turns, mut failed) = ([0_u32; 3], [false; 3]);
     for one in tries.iter().filter(|one| one.session == session) {
@@ -57,7 +59,7 @@ fn log(session: usize, tries: &[Try]) -> Vec<Entry> {
             reserved: Cost { tokens: 40, micros: 9 },
             price: price(one.model),
             max_output: None,
-            quoted: protocol::Quoted::default(),
+            quoted: protocol::QuotedTokens::default(),
         };
         let ended = match one.usage {
             Some(usage) => {
@@ -71,13 +73,13 @@ fn log(session: usize, tries: &[Try]) -> Vec<Entry> {
                 Event::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), cost, retry: None }
             }
         };
-        entries.extend([begun, ended].map(|event| Entry { task: id(one.task), at: At(2), event }));
+        entries.extend([begun, ended].map(|event| LogEntry { task: id(one.task), at: Timestamp(2), event }));
     }
     entries
 }
 
 /// What all turns of a log came to.
-fn folded(log: &[Entry]) -> (u64, Usage, Cost) {
+fn folded(log: &[LogEntry]) -> (u64, Usage, Cost) {
     log.iter().fold((0, Usage::default(), Cost::ZERO), |(turns, used, spent), entry| match &entry.event {
         Event::TurnAnswered { usage, cost, .. } => (turns + 1, used.plus(*usage), spent.plus(*cost)),
         Event::TurnFailed { cost, .. } => (turns, used, spent.plus(*cost)),
@@ -97,16 +99,16 @@ proptest! {
         let (mut all, mut spendings) = (Vec::new(), Vec::new());
         for number in 0..2 {
             let id = SessionId::new(Uuid::from_u128(number as u128 + 1));
-            let opened = SessionFile::create(&home, id, &owner, At(1)).unwrap();
+            let opened = SessionFile::create(&home, id, &owner, Timestamp(1)).unwrap();
             let entries = log(number, &tries);
-            runtime.block_on(opened.writer.commit(Batch { entries: entries.clone(), applied_commands: Vec::new() })).unwrap();
+            runtime.block_on(opened.writer.commit(WriteBatch { entries: entries.clone(), applied_commands: Vec::new() })).unwrap();
             all.extend(entries);
-            let read = Reader::open(&home, id).unwrap().spendings(At(0)).unwrap();
+            let read = SessionReader::open(&home, id).unwrap().spendings(Timestamp(0)).unwrap();
             spendings.extend(read.into_iter().map(|spending| (id, spending)));
         }
         let (turns, usage, spent) = folded(&all);
-        for by in [By::Session, By::Model, By::Agent, By::Task] {
-            let mut sums = Sums::new(by);
+        for by in [CostGrouping::Session, CostGrouping::Model, CostGrouping::Agent, CostGrouping::Task] {
+            let mut sums = CostTotals::new(by);
             spendings.iter().for_each(|(id, spending)| sums.add(*id, "title", spending.clone()));
             prop_assert_eq!((sums.total.usage, sums.total.spent), (usage, spent));
             let lines = sums.lines.values().fold((0, Usage::default(), Cost::ZERO), |(n, used, cost), sum| {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use protocol::{Envelope, Event, Kind, Outcome, TaskId, TaskSpec};
+use protocol::{Envelope, Event, TaskId, TaskOutcome, TaskSpec, TaskType};
 use testkit::binary::{BinaryFixture, PATIENCE, within};
 
 use crate::stage;
@@ -28,7 +28,7 @@ fn agents(log: &[Envelope]) -> Vec<(TaskId, &TaskSpec, u64)> {
     let mut agents = Vec::new();
     for envelope in log {
         match &envelope.entry.event {
-            Event::TaskCreated(spec) if spec.kind == Kind::Agent => {
+            Event::TaskCreated(spec) if spec.kind == TaskType::Agent => {
                 agents.push((envelope.entry.task, &**spec, envelope.entry.at.0))
             }
             _other => {}
@@ -56,7 +56,7 @@ fn run(stage: &BinaryFixture, death: Option<&str>) -> Vec<Envelope> {
     };
     assert_eq!(ended.expect(0).stdout, "enough\n");
     let log = stage.log(&stage.newest());
-    let ended = log.iter().filter(|envelope| matches!(&envelope.entry.event, Event::ActivationEnded { outcome, .. } if *outcome == Outcome::Completed));
+    let ended = log.iter().filter(|envelope| matches!(&envelope.entry.event, Event::ActivationEnded { outcome, .. } if *outcome == TaskOutcome::Completed));
     assert_eq!(ended.count(), agents(&log).len() + 1, "everybody who was started ended well");
     log
 }

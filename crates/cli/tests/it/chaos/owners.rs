@@ -3,7 +3,7 @@
 use std::fs;
 
 use host::{Home, ProcessIdentity};
-use protocol::{At, Envelope, Event, SessionId};
+use protocol::{Envelope, Event, SessionId, Timestamp};
 use store::SessionFile;
 use testkit::binary::{BinaryFixture, PATIENCE, within};
 
@@ -69,7 +69,7 @@ fn own(stage: &BinaryFixture, id: &str, owner: &ProcessIdentity) {
     let home = Home::open(stage.home()).unwrap();
     let id: SessionId = id.parse().unwrap();
     // Dropped without a release, it stays the owner.
-    drop(SessionFile::adopt(&home, id, owner, At(1)).unwrap());
+    drop(SessionFile::adopt(&home, id, owner, Timestamp(1)).unwrap());
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use host::{Clock, Home, SystemClock};
-use protocol::api::{Command, CommandFate, Method, SendParams, StopTaskParams};
-use protocol::{Cancel, Delivery, Envelope, Event, Kind, SessionId, TaskId};
+use protocol::api::{CommandOutcome, Method, SendParams, SessionCommand, StopTaskParams};
+use protocol::{CancelMode, Envelope, Event, MailDelivery, SessionId, TaskId, TaskType};
 use testkit::binary::{BinaryFixture, BinaryInvocation, ProcessSignal};
 use testkit::chaos::{check_mail, letters};
 
@@ -69,13 +69,13 @@ impl Storm {
     }
 
     fn log(&self) -> Vec<Envelope> {
-        store::Reader::open(&self.home, self.id).unwrap().events_after(0, usize::MAX).unwrap()
+        store::SessionReader::open(&self.home, self.id).unwrap().events_after(0, usize::MAX).unwrap()
     }
 
     /// Every task so far, the root first.
     fn tasks(&self) -> Vec<TaskId> {
         let made = |envelope: &Envelope| match &envelope.entry.event {
-            Event::TaskCreated(spec) if spec.kind != Kind::Shell => Some(envelope.entry.task),
+            Event::TaskCreated(spec) if spec.kind != TaskType::Shell => Some(envelope.entry.task),
             _other => None,
         };
         self.log().iter().filter_map(made).collect()
@@ -86,7 +86,7 @@ impl Storm {
     }
 
     /// Gives a command to whoever runs the session, or leaves it where nobody does.
-    fn command(&self, command: &Command) -> Given {
+    fn command(&self, command: &SessionCommand) -> Given {
         loop {
             match store::post_command(&self.home, self.id, command, SystemClock.now()) {
                 Ok(_row) => return Given::Certainly,
@@ -95,8 +95,8 @@ impl Storm {
             }
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let call = async {
-                let (client, _notifications) = rpc::Client::connect(&self.home.socket(self.id)).await.ok()?;
-                Some(client.call::<CommandFate>(Method::SessionCommand, command).await)
+                let (client, _notifications) = rpc::RpcClient::connect(&self.home.socket(self.id)).await.ok()?;
+                Some(client.call::<CommandOutcome>(Method::SessionCommand, command).await)
             };
             match runtime.block_on(call) {
                 Some(Ok(_fate)) => return Given::Certainly,
@@ -109,12 +109,12 @@ impl Storm {
 
     fn send(&mut self, task: TaskId, text: String) {
         let delivery = match self.roll(20) {
-            0 => Delivery::Interrupt,
-            1..8 => Delivery::FollowUp,
-            _ => Delivery::Steer,
+            0 => MailDelivery::Interrupt,
+            1..8 => MailDelivery::FollowUp,
+            _ => MailDelivery::Steer,
         };
         let letter = SendParams { task: Some(task), text: text.clone(), images: Vec::new(), delivery, display: None };
-        match self.command(&Command::Send(letter)) {
+        match self.command(&SessionCommand::Send(letter)) {
             Given::Certainly => self.posted.push((task, text)),
             Given::Perhaps => self.doubtful.push((task, text)),
         }
@@ -182,7 +182,7 @@ fn r5_ten_thousand_messages_over_twenty_kills_are_each_read_once_and_in_order() 
         storm.blow(&tasks);
         if life % 7 == 3 {
             let task = tasks[1 + storm.roll(WORKERS) as usize];
-            storm.command(&Command::StopTask(StopTaskParams { task, how: Cancel::Abort }));
+            storm.command(&SessionCommand::StopTask(StopTaskParams { task, how: CancelMode::Abort }));
             stopped.push(task);
         }
         thread::sleep(Duration::from_millis(storm.roll(500)));

@@ -3,8 +3,8 @@
 use std::fs;
 
 use host::{Home, ProcessIdentity};
-use protocol::api::{Command, DecideParams};
-use protocol::{Ask, AskId, At, CallId, Decision, Entry, Event, SessionId, Subject};
+use protocol::api::{DecideParams, SessionCommand};
+use protocol::{Ask, AskDecision, AskId, AskSubject, CallId, Event, LogEntry, SessionId, Timestamp};
 use serde_json::{Value, json};
 use testkit::binary::{BinaryExit, BinaryFixture, PATIENCE, ProcessSignal, RunningBinary, within};
 
@@ -210,16 +210,19 @@ fn leave_question(stage: &BinaryFixture) -> SessionId {
     stage.script(HELLO).prompt("go").run().expect(0);
     let id: SessionId = stage.newest().parse().unwrap();
     let home = Home::open(stage.home()).unwrap();
-    let root = store::Reader::open(&home, id).unwrap().tasks(&protocol::api::TasksParams::every()).unwrap().tasks[0].id;
-    let subject = Subject::Question { question: "Which one?".into(), choices: vec!["left".into(), "right".into()] };
+    let root =
+        store::SessionReader::open(&home, id).unwrap().tasks(&protocol::api::TasksParams::all_tasks()).unwrap().tasks
+            [0]
+        .id;
+    let subject = AskSubject::Question { question: "Which one?".into(), choices: vec!["left".into(), "right".into()] };
     let ask = Ask { id: AskId("81d2".repeat(8)), call: CallId("c".into()), subject, until_at: None };
-    let asked = Entry { task: root, at: At(1), event: Event::Asked(ask) };
-    let opened = store::SessionFile::adopt(&home, id, &ProcessIdentity::current().unwrap(), At(1)).unwrap();
-    let batch = store::Batch { entries: vec![asked], applied_commands: Vec::new() };
+    let asked = LogEntry { task: root, at: Timestamp(1), event: Event::AskOpened(ask) };
+    let opened = store::SessionFile::adopt(&home, id, &ProcessIdentity::current().unwrap(), Timestamp(1)).unwrap();
+    let batch = store::WriteBatch { entries: vec![asked], applied_commands: Vec::new() };
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(opened.writer.commit(batch)).unwrap();
     opened.writer.release().unwrap();
-    let reader = store::Reader::open(&home, id).unwrap();
-    store::Index::open(&home).unwrap().note(&home, &reader).unwrap();
+    let reader = store::SessionReader::open(&home, id).unwrap();
+    store::SessionIndex::open(&home).unwrap().record_session(&home, &reader).unwrap();
     id
 }
 
@@ -236,9 +239,9 @@ fn a_question_is_listed_with_its_choices_and_answered() {
     let answered = approvals(&stage, &["answer", "81d2", "2"]).expect(0);
     assert_eq!(answered.stdout, "81d281d281d2 answered: Which one?\n");
     let home = Home::open(stage.home()).unwrap();
-    let left = store::Reader::open(&home, session).unwrap().pending_commands().unwrap();
-    let decision = Decision::Reply { text: "right".into() };
-    let expected = Command::Decide(DecideParams { ask: AskId("81d2".repeat(8)), decision });
+    let left = store::SessionReader::open(&home, session).unwrap().pending_commands().unwrap();
+    let decision = AskDecision::Reply { text: "right".into() };
+    let expected = SessionCommand::Decide(DecideParams { ask: AskId("81d2".repeat(8)), decision });
     assert_eq!(left, [(1, expected)]);
     assert!(approvals(&stage, &[]).expect(0).stdout.contains("answered; go on with: bosun --resume ses-"));
 }

@@ -143,13 +143,13 @@ fn a2_one_agent_can_be_talked_to_and_an_unknown_one_is_answered_with_a_list() {
     refused.says(&["no agent `nobody` that you could talk to", "explore, task, general-purpose, rubber-duck"]);
     let hidden = r#"{"hidden": {"description": "x", "prompt": "y", "userInvocable": false},
         "wants": {"description": "x", "prompt": "y", "isolation": "worktree"},
-        "dear": {"description": "x", "prompt": "y", "model": "nonsense"}}"#;
-    for (name, words) in [("hidden", "no agent `hidden`"), ("wants", "checkout of its own"), ("dear", "nonsense")] {
+        "costly": {"description": "x", "prompt": "y", "model": "nonsense"}}"#;
+    for (name, words) in [("hidden", "no agent `hidden`"), ("wants", "checkout of its own"), ("costly", "nonsense")] {
         stage.prompt("hi").args(["--agents", hidden, "--agent", name]).run().expect(2).says(&[words]);
     }
     // What is typed stands above what the agent's file says.
     let model = format!("script/{}", stage.script_path().display());
-    stage.prompt("hi").args(["--agents", hidden, "--agent", "dear", "--model", &model]).run().expect(0);
+    stage.prompt("hi").args(["--agents", hidden, "--agent", "costly", "--model", &model]).run().expect(0);
     stage.bosun(["--continue", "-p", "hi", "--agent", "explore"]).run().expect(2).says(&["keeps the agent"]);
 }
 

@@ -41,7 +41,7 @@ fn a_panic_that_nobody_contains_tells_where_its_report_is_and_the_session_goes_o
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(text.contains("command   bosun -p … --allow-all\n"), "{text}");
-    assert!(text.contains("message   a panic on order\n") && text.contains("fault.rs"), "{text}");
+    assert!(text.contains("message   a panic on order\n") && text.contains("fault_injection.rs"), "{text}");
     assert!(!text.contains("my words"), "{text}");
 
     assert_eq!(stage.bosun(["--resume", &id, "--allow-all"]).run().expect(0).stdout, "Done.\n");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use protocol::{Body, Event};
+use protocol::{Event, MailBody};
 
 use crate::scripts::HELLO;
 use crate::stage;
@@ -16,7 +16,7 @@ fn a_picture_goes_with_the_prompt() {
     fs::write(stage.path("b.txt"), b"\xff\xd8\xff\xe0 and so on").unwrap();
     stage.script(HELLO).prompt("look").args(["--image", "a.png", "--image", "b.txt"]).run().expect(0);
     let sent = stage.log(&stage.newest()).into_iter().find_map(|envelope| match envelope.entry.event {
-        Event::MailAdmitted { body: Body::Text { text, images, .. }, .. } => Some((text, images)),
+        Event::MailAdmitted { body: MailBody::Text { text, images, .. }, .. } => Some((text, images)),
         _other => None,
     });
     let (text, images) = sent.unwrap();

@@ -66,7 +66,7 @@ fn f5_everything_that_is_wrong_with_a_plan_is_said() {
         assert!(line.starts_with("error: plan.yaml:2:") && line.contains(words), "{line}");
     }
     let json = stage.bosun(["fleet", "check", "nowhere.yaml", "--json"]).run().expect(2).json();
-    assert_eq!(json["problems"][0]["words"], "it does not exist");
+    assert_eq!(json["problems"][0]["message"], "it does not exist");
 }
 
 #[test]

@@ -258,7 +258,7 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
 }
 
 fn ended_well() -> protocol::Event {
-    let outcome = protocol::Outcome::Completed;
+    let outcome = protocol::TaskOutcome::Completed;
     protocol::Event::ActivationEnded { activation: protocol::Activation(1), outcome, text: "Done.".into() }
 }
 

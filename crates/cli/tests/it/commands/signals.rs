@@ -3,7 +3,7 @@
 use std::fs;
 
 use insta::assert_snapshot;
-use protocol::{AnswerStatus, Event};
+use protocol::{Event, ToolResultStatus};
 use serde_json::json;
 use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, RunningBinary, within};
 
@@ -19,7 +19,7 @@ fn busy(stage: &BinaryFixture) -> RunningBinary {
     running
 }
 
-fn statuses(stage: &BinaryFixture) -> Vec<AnswerStatus> {
+fn statuses(stage: &BinaryFixture) -> Vec<ToolResultStatus> {
     let status = |event: Event| match event {
         Event::CallAnswered { answer, .. } => Some(answer.status),
         _other => None,
@@ -39,7 +39,7 @@ fn an_interrupt_stops_the_turn_and_leaves_the_session_idle() {
     cancelled; go on with: bosun --resume ses-ID -p "…"
     "#);
     assert_eq!(stage.sessions()[0]["state"], "idle");
-    assert_eq!(statuses(&stage), [AnswerStatus::Cancelled]);
+    assert_eq!(statuses(&stage), [ToolResultStatus::Cancelled]);
     fs::write(stage.path("go"), "").unwrap();
     stage.bosun(["--continue", "-p", "what happened?"]).run().expect(0);
 }
@@ -66,7 +66,7 @@ fn a_request_to_end_leaves_the_session_to_go_on() {
         fs::write(stage.path("go"), "").unwrap();
         let ended = stage.bosun(["--continue", "--allow-all"]).run().expect(0);
         assert!(ended.stdout.starts_with("It said:"), "{}", ended.stdout);
-        assert_eq!(statuses(&stage), [AnswerStatus::Interrupted], "{signal:?}");
+        assert_eq!(statuses(&stage), [ToolResultStatus::Interrupted], "{signal:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use insta::assert_snapshot;
-use protocol::{Body, Event};
+use protocol::{Event, MailBody};
 use testkit::binary::{BinaryFixture, BinaryInvocation};
 use testkit::server::ModelServer;
 
@@ -27,7 +27,7 @@ fn write(stage: &BinaryFixture, file: &str, text: &str) {
 /// What the first message of the newest session says to the model, and to people.
 fn message(stage: &BinaryFixture) -> (String, Option<String>) {
     let message = |event| match event {
-        Event::MailAdmitted { body: Body::Text { text, display, .. }, .. } => Some((text, display)),
+        Event::MailAdmitted { body: MailBody::Text { text, display, .. }, .. } => Some((text, display)),
         _other => None,
     };
     stage.log(&stage.newest()).into_iter().find_map(|envelope| message(envelope.entry.event)).unwrap()

@@ -82,11 +82,11 @@ fn a_garbled_page_never_gives_wrong_events() {
     let (stage, id) = two_sessions();
     let log = stage.log(&id);
     let path = stage.session_db(&id);
-    let (whole, tally) = (fs::read(&path).unwrap(), fs::read(path.with_extension("tally")).unwrap());
+    let (whole, tally) = (fs::read(&path).unwrap(), fs::read(path.with_extension("digest")).unwrap());
     for page in 1..whole.len() / 4096 {
         restore(&path, &whole);
         // What is resumed below adds to it.
-        fs::write(path.with_extension("tally"), &tally).unwrap();
+        fs::write(path.with_extension("digest"), &tally).unwrap();
         garble(&path, page * 4096..page * 4096 + 1500);
         let exported = stage.bosun(["sessions", "export", &id, "--format", "json"]).run();
         let what = format!("page {page}: {}", exported.stderr);

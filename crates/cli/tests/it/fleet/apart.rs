@@ -58,7 +58,7 @@ fn f8_a_branch_that_was_to_move_and_did_not_is_no_success() {
     let json = ["fleet", "run", "plan.yaml", "--allow-all", "--merge", "--output-format", "json"];
     let told = stage.bosun(json).run().expect(3).json();
     assert_eq!((&told["outcome"], &told["exitCode"]), (&"done".into(), &3.into()), "{told}");
-    assert!(told["merged"]["taken"]["kept"].as_str().unwrap().contains("plan.yaml"), "{told}");
+    assert!(told["merged"]["destination"]["kept"].as_str().unwrap().contains("plan.yaml"), "{told}");
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn f8_an_owner_killed_while_workers_work_leaves_the_same_merged_tree() {
     let wanted = undisturbed();
     for fault in [
         "before-commit:todoClaimed:1",
-        "after-commit:workPlaced:2",
+        "after-commit:workCheckedOut:2",
         "after-commit:callStarted:1",
         "before-commit:workSealed:1",
         "after-commit:workSealed:2",

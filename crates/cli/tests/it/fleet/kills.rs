@@ -6,7 +6,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use protocol::{Event, Outcome};
+use protocol::{Event, TaskOutcome};
 use serde_json::Value;
 use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, within};
 
@@ -61,8 +61,8 @@ fn check(stage: &BinaryFixture, todos: usize) {
     for envelope in stage.log(&stage.newest()) {
         match envelope.entry.event {
             Event::TodoDone { todo, .. } => *done.entry(todo.0).or_default() += 1,
-            Event::ActivationEnded { outcome: Outcome::Failed { .. }, .. } => failed += 1,
-            Event::ActivationEnded { outcome, .. } => assert_eq!(outcome, Outcome::Completed),
+            Event::ActivationEnded { outcome: TaskOutcome::Failed { .. }, .. } => failed += 1,
+            Event::ActivationEnded { outcome, .. } => assert_eq!(outcome, TaskOutcome::Completed),
             _other => {}
         }
     }

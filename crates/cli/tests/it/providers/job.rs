@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use protocol::{Block, Envelope, Event, Usage};
+use protocol::{ContentBlock, Envelope, Event, Usage};
 use serde_json::Value;
 use testkit::binary::{BinaryFixture, BinaryInvocation};
 
@@ -68,9 +68,9 @@ fn calls(log: &[Envelope]) -> Vec<String> {
         Event::TurnAnswered { content, .. } => content.as_slice(),
         _other => &[],
     });
-    let call = |block: &Block| match block {
-        Block::Call(call) => Some(format!("{} {} {}", call.id, call.tool, call.input)),
-        Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+    let call = |block: &ContentBlock| match block {
+        ContentBlock::Call(call) => Some(format!("{} {} {}", call.id, call.tool, call.input)),
+        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
     };
     content.filter_map(call).collect()
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protocol::{Event, Outcome};
+use protocol::{Event, TaskOutcome};
 use serde_json::json;
 use testkit::binary::{BinaryExit, BinaryFixture, ProcessSignal};
 use testkit::server::{FaultPlan, ModelServer, ProviderFault, StreamPoint, Unit};
@@ -164,7 +164,7 @@ fn a_machine_that_slept_in_the_middle_of_an_answer_goes_on() {
         let ended = running.wait();
         assert_eq!((ended.code(), ended.stdout.as_str()), (Some(0), "It ran.\n"), "{wire}: {}", ended.stderr);
         let log = stage.log(&stage.newest());
-        let ends = |event: &Event| matches!(event, Event::ActivationEnded { outcome: Outcome::Completed, .. });
+        let ends = |event: &Event| matches!(event, Event::ActivationEnded { outcome: TaskOutcome::Completed, .. });
         assert_eq!(log.iter().filter(|envelope| ends(&envelope.entry.event)).count(), 1);
     });
 }

@@ -1,6 +1,6 @@
 //! What a provider's cache can hold: each request begins as the one before it.
 
-use model::Wire;
+use model::WireFormat;
 use testkit::server::{ModelServer, RecordedRequest};
 
 use super::MODELS;
@@ -9,14 +9,14 @@ use super::job::{JOB, work};
 /// The bytes that the next request must begin with: everything before what marks or closes the conversation.
 fn prefix(request: &RecordedRequest) -> &[u8] {
     let end: &[u8] = match request.wire {
-        Wire::Anthropic => br#","cache_control":{"type":"ephemeral"}}]}],"max_tokens""#,
-        Wire::Responses | Wire::Chat => b"]",
+        WireFormat::Anthropic => br#","cache_control":{"type":"ephemeral"}}]}],"max_tokens""#,
+        WireFormat::Responses | WireFormat::Chat => b"]",
     };
     let body = &request.body;
     let at = match request.wire {
-        Wire::Anthropic => body.windows(end.len()).rposition(|bytes| bytes == end),
-        Wire::Responses => end_of_list(body, br#""input":["#),
-        Wire::Chat => end_of_list(body, br#""messages":["#),
+        WireFormat::Anthropic => body.windows(end.len()).rposition(|bytes| bytes == end),
+        WireFormat::Responses => end_of_list(body, br#""input":["#),
+        WireFormat::Chat => end_of_list(body, br#""messages":["#),
     };
     &body[..at.unwrap_or_else(|| panic!("no end: {}", String::from_utf8_lossy(body)))]
 }

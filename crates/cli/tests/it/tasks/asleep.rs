@@ -3,14 +3,14 @@
 use std::thread;
 use std::time::Duration;
 
-use protocol::{Event, Outcome};
+use protocol::{Event, TaskOutcome};
 use testkit::binary::{PATIENCE, ProcessSignal, within};
 
 use super::{let_go, state, tasks, tasks_json};
 use crate::stage;
 
 /// An agent in a command, one that waits for it, one whose model thinks, and one that rests.
-const CREW: &str = r#"
+const SUBAGENTS: &str = r#"
 version: 1
 rules:
   - when: { path: /root, turn: 1 }
@@ -47,7 +47,7 @@ fn r5_q8_after_a_night_in_which_the_machine_slept_everything_goes_on() {
     std::fs::create_dir_all(stage.home()).unwrap();
     let limits = format!("[limits]\nstall-secs = 5\nabort-secs = {ABORT}\n");
     std::fs::write(stage.home().join("config.toml"), limits).unwrap();
-    let mut running = stage.script(CREW).prompt("go").args(["--output-format", "jsonl"]).start();
+    let mut running = stage.script(SUBAGENTS).prompt("go").args(["--output-format", "jsonl"]).start();
     within(PATIENCE, "the agents are at work", || {
         stage.path("hand-busy").exists() && running.stdout().contains("Done by /root/rest.")
     });
@@ -68,7 +68,7 @@ fn r5_q8_after_a_night_in_which_the_machine_slept_everything_goes_on() {
     }
     for envelope in stage.log(&stage.newest()) {
         match envelope.entry.event {
-            Event::ActivationEnded { outcome, .. } => assert_eq!(outcome, Outcome::Completed),
+            Event::ActivationEnded { outcome, .. } => assert_eq!(outcome, TaskOutcome::Completed),
             Event::TaskStalled { .. } | Event::TaskInterrupted => panic!("{envelope:?}"),
             _other => {}
         }

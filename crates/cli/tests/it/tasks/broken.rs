@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::stage;
 
-const CREW: &str = r#"
+const SUBAGENTS: &str = r#"
 version: 1
 rules:
   - when: { path: /root, turn: 1 }
@@ -42,7 +42,7 @@ fn h3_q36_hooks_that_hang_flood_and_say_no_for_ever_cost_a_run_no_more_than_thei
         "sessionEnd": hook("sleep 1000 & sleep 1000"),
     } });
     fs::write(stage.home().join("hooks/broken.json"), file.to_string()).unwrap();
-    let ended = stage.script(CREW).prompt("go").run().expect(0);
+    let ended = stage.script(SUBAGENTS).prompt("go").run().expect(0);
     assert_eq!(ended.stdout, "All done.\n");
     let mut witness: Vec<String> =
         fs::read_to_string(stage.path("witness")).unwrap().lines().map(str::to_owned).collect();
@@ -51,10 +51,10 @@ fn h3_q36_hooks_that_hang_flood_and_say_no_for_ever_cost_a_run_no_more_than_thei
     assert!(ended.took.as_secs() < 60, "it took {:?}", ended.took);
     let log = stage.log(&stage.newest());
     let count = |wanted: fn(&Event) -> bool| log.iter().filter(|envelope| wanted(&envelope.entry.event)).count();
-    let greeted = count(|event| matches!(event, Event::ActivationGreeted { .. }));
-    let parted = count(|event| matches!(event, Event::ActivationParted { .. }));
+    let greeted = count(|event| matches!(event, Event::StartHooksRan { .. }));
+    let parted = count(|event| matches!(event, Event::StopHooksRan { .. }));
     assert_eq!(greeted, parted);
     assert!(greeted >= 2, "{greeted}");
-    let held = count(|event| matches!(event, Event::StopHeld { .. }));
+    let held = count(|event| matches!(event, Event::StopBlocked { .. }));
     assert!((16..=8 * parted + 8 * 3).contains(&held), "{held} of {parted}");
 }

@@ -1,6 +1,6 @@
 //! A run that answers while its agents are at work waits for them, and its exit code tells the truth.
 
-use protocol::{Body, Envelope, Event, Outcome};
+use protocol::{Envelope, Event, MailBody, TaskOutcome};
 use serde_json::json;
 use testkit::binary::BinaryFixture;
 
@@ -8,7 +8,7 @@ use super::{let_go, state, tasks_json};
 use crate::stage;
 
 /// A root that starts agents in the background and answers at once; what they do is for `workers` to say.
-fn crew(names: &[&str], workers: &str) -> String {
+fn subagents(names: &[&str], workers: &str) -> String {
     let start = |name: &&str| {
         format!(
             "      - call: {{ tool: task, input: {{ description: d, prompt: p, agent_type: general-purpose, \
@@ -38,7 +38,7 @@ const UNTIL_GO: &str = r#"
 /// How often the result of each agent was read by the root.
 fn results(log: &[Envelope]) -> Vec<usize> {
     let results = log.iter().filter_map(|envelope| match &envelope.entry.event {
-        Event::MailAdmitted { mail, body: Body::Result { .. }, .. } => Some(*mail),
+        Event::MailAdmitted { mail, body: MailBody::Result { .. }, .. } => Some(*mail),
         _other => None,
     });
     let read = |wanted| {
@@ -52,7 +52,7 @@ fn results(log: &[Envelope]) -> Vec<usize> {
 }
 
 fn ended_well(log: &[Envelope]) -> usize {
-    let well = |event: &Event| matches!(event, Event::ActivationEnded { outcome: Outcome::Completed, .. });
+    let well = |event: &Event| matches!(event, Event::ActivationEnded { outcome: TaskOutcome::Completed, .. });
     log.iter().filter(|envelope| well(&envelope.entry.event)).count()
 }
 
@@ -60,7 +60,7 @@ fn ended_well(log: &[Envelope]) -> usize {
 fn r3_q43_a_run_that_answers_first_waits_for_its_agents_in_whatever_order_they_end() {
     for order in ["abc", "acb", "bac", "bca", "cab", "cba"] {
         let stage = stage();
-        stage.script(&crew(&["a", "b", "c"], UNTIL_GO));
+        stage.script(&subagents(&["a", "b", "c"], UNTIL_GO));
         let running = stage.prompt("go").args(["--output-format", "jsonl"]).start();
         running.await_stdout("This is turn 2.");
         for name in order.chars() {
@@ -81,7 +81,7 @@ fn r3_q43_a_run_that_answers_first_waits_for_its_agents_in_whatever_order_they_e
 fn r3_q43_one_agent_that_fails_makes_the_answer_partial() {
     let fails = "  - when: { path: /root/b }\n    fail: { class: terminal, message: no such model }\n";
     let stage = stage();
-    stage.script(&crew(&["a", "b"], &format!("{fails}  - answer: [say: done]\n")));
+    stage.script(&subagents(&["a", "b"], &format!("{fails}  - answer: [say: done]\n")));
     let ended = stage.prompt("go").args(["--output-format", "json"]).run().expect(3).json();
     assert_eq!((&ended["outcome"], &ended["exitCode"]), (&json!("completed"), &json!(3)), "{ended}");
     let listed = tasks_json(&stage, &["list"]);
@@ -98,7 +98,7 @@ fn cut_off(stage: &BinaryFixture) {
 #[test]
 fn r3_q43_agents_that_were_not_waited_for_are_no_success() {
     let stage = stage();
-    stage.script(&crew(&["a"], UNTIL_GO));
+    stage.script(&subagents(&["a"], UNTIL_GO));
     cut_off(&stage);
     assert_eq!(state(&tasks_json(&stage, &["list"]), "/root/a"), "cancelled");
 }
@@ -108,7 +108,7 @@ fn r3_q44_agents_are_waited_for_as_long_as_they_are_heard() {
     let steps = "  - when: { turn: ..30 }\n    answer:\n      - wait: 150ms\n      - call: { tool: report_intent, \
                  input: { intent: 'step ${turn}' } }\n  - answer: [say: \"Done by ${path}.\"]\n";
     let stage = stage();
-    stage.script(&crew(&["a"], steps));
+    stage.script(&subagents(&["a"], steps));
     let ended = stage.prompt("go").args(["--background-wait", "4s", "--output-format", "json"]).run().expect(0);
     assert!(ended.took.as_secs() >= 4, "it took {:?}", ended.took);
     assert_eq!((&ended.json()["text"], state(&ended.json(), "/root/a")), (&json!("This is turn 3."), "idle".into()));
@@ -119,7 +119,7 @@ fn r3_agents_that_wait_for_a_quota_park_the_run() {
     let parks = "  - when: { not: { contains: it is back } }\n    fail: { class: quota-until, after: 1h }\n  \
                  - answer: [say: \"Done by ${path}.\"]\n";
     let stage = stage();
-    stage.script(&crew(&["a"], parks));
+    stage.script(&subagents(&["a"], parks));
     let go = stage.prompt("go").args(["--park-wait", "50ms", "--output-format", "json"]);
     let ended = go.run().expect(7).json();
     assert_eq!((&ended["outcome"], state(&ended, "/root/a")), (&json!("parked"), "parked".into()), "{ended}");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{let_go, tasks, tasks_json};
 use crate::stage;
 
-const CREW: &str = r#"
+const SUBAGENTS: &str = r#"
 version: 1
 rules:
   - when: { path: /root, turn: 1 }
@@ -36,7 +36,7 @@ fn outer(listed: &Value) -> Vec<(String, String, String)> {
 #[test]
 fn r2_r4_every_kind_is_listed_in_the_same_words_and_what_has_ended_stays_ended() {
     let stage = stage();
-    let running = stage.script(CREW).prompt("go").args(["--output-format", "jsonl"]).start();
+    let running = stage.script(SUBAGENTS).prompt("go").args(["--output-format", "jsonl"]).start();
     running.await_stdout("All is under way.");
     assert_eq!(tasks(&stage, &["stop", "doomed", "--now"]), "/root/doomed is stopped\n");
     let all = [

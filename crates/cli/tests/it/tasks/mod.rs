@@ -18,7 +18,7 @@ use serde_json::Value;
 use testkit::binary::{BinaryFixture, PATIENCE, RunningBinary, within};
 
 /// A root that starts one agent in the background and waits for another; each waits for a file.
-const CREW: &str = r#"
+const SUBAGENTS: &str = r#"
 version: 1
 rules:
   - when: { path: /root, turn: 1 }
@@ -43,7 +43,7 @@ rules:
 
 /// A session of which both agents wait for their file.
 fn busy(stage: &BinaryFixture) -> RunningBinary {
-    let running = stage.script(CREW).prompt("go").args(["--output-format", "json"]).start();
+    let running = stage.script(SUBAGENTS).prompt("go").args(["--output-format", "json"]).start();
     for agent in ["docs", "tests"] {
         let busy = stage.path(&format!("{agent}-busy"));
         within(PATIENCE, "the agent's command runs", || busy.exists());

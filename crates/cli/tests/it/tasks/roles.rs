@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::stage;
 
-const CREW: &str = r#"
+const SUBAGENTS: &str = r#"
 version: 1
 rules:
   - when: { path: /root, turn: 1, not: { tools: "view|grep|shell|edit" } }
@@ -30,7 +30,8 @@ fn a6_a_coordinator_of_a_file_starts_explore_which_greps_and_starts_and_writes_n
     fs::write(stage.path(".claude/agents/lead.md"), lead).unwrap();
     stage.bosun(["trust", "--yes"]).run().expect(0);
 
-    let ended = stage.script(CREW).prompt("go").args(["--agent", "lead", "--output-format", "json"]).run().expect(0);
+    let ended =
+        stage.script(SUBAGENTS).prompt("go").args(["--agent", "lead", "--output-format", "json"]).run().expect(0);
     assert!(ended.json()["text"].as_str().unwrap().contains("It is in what grep said"), "{}", ended.stdout);
     let ended = ended.json();
     let paths: Vec<&str> =

@@ -2,13 +2,13 @@
 
 use testkit::binary::{PATIENCE, Tmux, within};
 
-use super::{CREW, let_go};
+use super::{SUBAGENTS, let_go};
 use crate::stage;
 
 #[test]
 fn r8_a_second_terminal_lists_shows_follows_messages_backgrounds_and_stops_agents_of_the_first() {
     let stage = stage();
-    let first = Tmux::start(&stage.script(CREW).bosun(["--allow-all"]), 100, 30);
+    let first = Tmux::start(&stage.script(SUBAGENTS).bosun(["--allow-all"]), 100, 30);
     first.shows("/help shows what you can type").says("go");
     for agent in ["docs", "tests"] {
         let busy = stage.path(&format!("{agent}-busy"));

@@ -10,7 +10,7 @@ use super::{let_go, tasks_json};
 use crate::stage;
 
 /// One agent in the background that waits for a file, one that queues behind it, and a root that looks when asked.
-const CREW: &str = r#"
+const SUBAGENTS: &str = r#"
 version: 1
 rules:
   - when: { path: /root, turn: 1 }
@@ -86,7 +86,7 @@ impl Scene {
 fn r7_every_view_tells_the_same_at_every_step() {
     let stage = stage();
     hooked(&stage);
-    let running = stage.script(CREW).prompt("go").args(["--output-format", "jsonl"]).start();
+    let running = stage.script(SUBAGENTS).prompt("go").args(["--output-format", "jsonl"]).start();
     within(PATIENCE, "the first agent is at work", || stage.path("one-busy").exists());
     running.await_stdout("Well.");
     let file = stage.path("told");

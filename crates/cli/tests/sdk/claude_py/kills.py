@@ -1,4 +1,4 @@
-"""A session whose client or whose door is killed, and what a program sees that goes on with it."""
+"""A session whose client or whose adapter is killed, and what a program sees that goes on with it."""
 
 import asyncio
 import os
@@ -69,24 +69,24 @@ def check_words(messages):
     equal(prompts, [*PROMPTS, "what was it?"])
 
 
-async def outlives_its_door():
+async def outlives_its_adapter():
     client = ClaudeSDKClient(kept(session_id=SESSION))
     await client.connect()
-    door = (await client.get_server_info())["pid"]
+    adapter = (await client.get_server_info())["pid"]
     await begin(client)
     while not Path("working").exists():
         await asyncio.sleep(0.005)
-    os.kill(door, signal.SIGKILL)
+    os.kill(adapter, signal.SIGKILL)
     try:
         async for _message in client.receive_messages():
             pass
     except ProcessError as error:
         equal(error.exit_code, -signal.SIGKILL)
     else:
-        raise AssertionError("the door was killed")
+        raise AssertionError("the adapter was killed")
     finally:
         await client.disconnect()
     await goes_on()
 
 
-run(works_until_it_is_killed, goes_on, outlives_its_door)
+run(works_until_it_is_killed, goes_on, outlives_its_adapter)

@@ -18,7 +18,7 @@ from claude_agent_sdk import (
 
 
 def options(**more):
-    return ClaudeAgentOptions(cli_path=os.environ["CLAUDE_DOOR"], **more)
+    return ClaudeAgentOptions(cli_path=os.environ["CLAUDE_ADAPTER"], **more)
 
 
 async def turn(client, prompt):

@@ -1,4 +1,4 @@
-// A session whose client or whose door is killed, and what a program sees that goes on with it.
+// A session whose client or whose adapter is killed, and what a program sees that goes on with it.
 
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
@@ -49,7 +49,7 @@ const checks = {
     assert.deepEqual(words, wanted);
   },
 
-  async outlives_its_door() {
+  async outlives_its_adapter() {
     const open = new Talk({ ...kept, sessionId: session });
     const { pid } = await open.query.initializationResult();
     await begin(open);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { query } from "@anthropic-ai/claude-agent-sdk";
 
-export const options = (more = {}) => ({ pathToClaudeCodeExecutable: process.env.CLAUDE_DOOR, ...more });
+export const options = (more = {}) => ({ pathToClaudeCodeExecutable: process.env.CLAUDE_ADAPTER, ...more });
 
 /** Everything that one prompt brings. */
 export async function ask(prompt, more) {

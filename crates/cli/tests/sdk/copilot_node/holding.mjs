@@ -14,7 +14,7 @@ await heard.first("tool.execution_start", ({ data }) => data.toolCallId === "hel
 // A call that has started may not have done anything yet.
 while (!existsSync("witness")) await new Promise((look) => setTimeout(look, 10));
 console.log("in the middle");
-if (process.argv.includes("and kill the door")) {
+if (process.argv.includes("and kill the adapter")) {
     process.kill(client.cliProcess.pid, "SIGKILL");
     process.exit();
 }

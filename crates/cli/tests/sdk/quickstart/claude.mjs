@@ -4,7 +4,7 @@
 import { createSdkMcpServer, query, tool } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 
-const pathToClaudeCodeExecutable = process.env.CLAUDE_DOOR;
+const pathToClaudeCodeExecutable = process.env.CLAUDE_ADAPTER;
 
 function show(message) {
   if (message.type === "assistant") {

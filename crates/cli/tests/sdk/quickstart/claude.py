@@ -18,7 +18,7 @@ from claude_agent_sdk import (
     tool,
 )
 
-BOSUN = os.environ["CLAUDE_DOOR"]
+BOSUN = os.environ["CLAUDE_ADAPTER"]
 
 
 def show(message):

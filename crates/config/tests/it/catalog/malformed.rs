@@ -135,7 +135,7 @@ fn a3_every_malformed_agent_is_told_with_its_line_and_a_remedy() {
             problem.file == machine.path(&format!("project/.claude/agents/{name}"))
                 && problem.severity == severity
                 && problem.at.is_some_and(|at| at.line == line)
-                && problem.words.contains(words)
+                && problem.message.contains(words)
                 && problem.remedy.contains(remedy)
         });
         let loaded = catalog.effective().count() == 9;
@@ -170,7 +170,7 @@ fn a3_every_malformed_skill_and_plugin_is_told_with_a_remedy() {
         let machine = Machine::new();
         machine.write(path, text);
         let problems = machine.catalog().problems;
-        let found = problems.iter().any(|problem| problem.words.contains(words) && problem.remedy.contains(remedy));
+        let found = problems.iter().any(|problem| problem.message.contains(words) && problem.remedy.contains(remedy));
         assert!(found, "{path}: {words}; {remedy}\n{problems:#?}");
     }
 }
@@ -185,7 +185,7 @@ fn a3_bytes_that_are_no_text_and_files_that_are_too_large_are_told() {
     let problems = machine.catalog().problems;
     let told = |name: &str| {
         let path = machine.path("home/agents").join(name);
-        problems.iter().find(|problem| problem.file == path).map(|problem| problem.words.clone()).unwrap()
+        problems.iter().find(|problem| problem.file == path).map(|problem| problem.message.clone()).unwrap()
     };
     assert!(told("large.md").contains("larger than 262144 bytes"), "{problems:?}");
     assert!(told("binary.md").contains("no UTF-8 text") && told("nul.md").contains("no UTF-8 text"), "{problems:?}");
@@ -203,7 +203,7 @@ fn a3_aliases_cannot_make_a_small_file_large() {
     bomb.push_str("---\nDo it.\n");
     machine.write("home/agents/bomb.md", &bomb);
     let problems = machine.catalog().problems;
-    assert!(problems[0].words.contains("too many aliases"), "{problems:?}");
+    assert!(problems[0].message.contains("too many aliases"), "{problems:?}");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a3_definitions_on_the_command_line_that_are_none_are_errors() {
     for (given, words) in cases {
         let machine = Machine::new();
         let problems = machine.asked(Asked { given: Some(given), ..Asked::default() }).unwrap_err();
-        assert!(problems.iter().any(|problem| problem.words.contains(words)), "{given}: {problems:?}");
+        assert!(problems.iter().any(|problem| problem.message.contains(words)), "{given}: {problems:?}");
     }
     let machine = Machine::new();
     let smile = r#"{"a": {"description": "\ud83d\ude00", "prompt": "y", "maxTurns": 3, "model": "inherit"}}"#;

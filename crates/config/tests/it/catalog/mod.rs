@@ -8,7 +8,10 @@ mod slashes;
 
 use std::path::{Path, PathBuf};
 
-use config::{CatalogPlaces, Choice, Gathered, Given, Problem, Remote, Standing, gather};
+use config::{
+    CatalogListing, CatalogLocations, DefinitionProblem, InlineDefinitions, RemoteDefinitions, SettingsFileScope,
+    TrustStatus, gather_catalog,
+};
 
 use super::Machine;
 
@@ -17,26 +20,26 @@ use super::Machine;
 struct Asked<'a> {
     given: Option<&'a str>,
     plugins: Vec<PathBuf>,
-    remote: Remote,
+    remote: RemoteDefinitions,
     untrusted: bool,
     no_hooks: Option<PathBuf>,
 }
 
 impl Machine {
-    fn catalog(&self) -> Gathered {
+    fn catalog(&self) -> CatalogListing {
         self.asked(Asked::default()).unwrap()
     }
 
-    fn asked(&self, asked: Asked<'_>) -> Result<Gathered, Vec<Problem>> {
+    fn asked(&self, asked: Asked<'_>) -> Result<CatalogListing, Vec<DefinitionProblem>> {
         let (home, user, top) = (self.home(), self.path("user"), self.top());
-        gather(&CatalogPlaces {
+        gather_catalog(&CatalogLocations {
             home: &home,
             user: Some(&user),
             top: &top,
-            standing: if asked.untrusted { Standing::Untrusted } else { Standing::Trusted },
-            read: &Choice::ALL,
+            trust: if asked.untrusted { TrustStatus::Untrusted } else { TrustStatus::Trusted },
+            scopes: &SettingsFileScope::ALL,
             plugins: &asked.plugins,
-            given: asked.given.map(|text| Given { name: Path::new("--agents"), text }),
+            inline: asked.given.map(|text| InlineDefinitions { name: Path::new("--agents"), text }),
             remote: asked.remote,
             no_hooks: asked.no_hooks,
         })

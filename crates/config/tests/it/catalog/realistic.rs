@@ -2,24 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{CatalogPlaces, Choice, Gathered, HookHolder, Remote, Severity, Standing, gather};
-use protocol::{Effort, Isolation, PermissionMode, Source, Spawns, Taste};
+use config::{
+    CatalogListing, CatalogLocations, HookHolder, RemoteDefinitions, SettingsFileScope, Severity, TrustStatus,
+    gather_catalog,
+};
+use protocol::{DefinitionSource, Isolation, ModelPreference, PermissionMode, ReasoningEffort, SpawnPolicy};
 
 fn wild() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wild")
 }
 
-fn catalog() -> Gathered {
+fn catalog() -> CatalogListing {
     let wild = wild();
-    gather(&CatalogPlaces {
+    gather_catalog(&CatalogLocations {
         home: &wild.join("home"),
         user: Some(&wild.join("user")),
         top: &wild.join("project"),
-        standing: Standing::Trusted,
-        read: &Choice::ALL,
+        trust: TrustStatus::Trusted,
+        scopes: &SettingsFileScope::ALL,
         plugins: &[wild.join("plugins/quality"), wild.join("plugins/flat")],
-        given: None,
-        remote: Remote::default(),
+        inline: None,
+        remote: RemoteDefinitions::default(),
         no_hooks: None,
     })
     .unwrap()
@@ -28,7 +31,7 @@ fn catalog() -> Gathered {
 #[test]
 fn a2_a7_realistic_files_of_both_families_all_load() {
     let catalog = catalog();
-    let custom = catalog.agents.iter().filter(|agent| agent.spec.source != Source::BuiltIn);
+    let custom = catalog.agents.iter().filter(|agent| agent.spec.source != DefinitionSource::BuiltIn);
     assert_eq!(
         custom.clone().map(|agent| agent.spec.name.as_str()).collect::<Vec<_>>().join(" "),
         "cheap gatekeeper accessibility docs-writer implementer planner second-opinion api-designer code-reviewer coordinator db-admin debugger refactorer release-notes test-runner nightly mentor sql-helper writing-coach qa linter"
@@ -48,7 +51,7 @@ fn a2_a7_realistic_files_of_both_families_all_load() {
         .map(|problem| {
             assert_eq!(problem.severity, Severity::Warning, "{problem}");
             let name = problem.file.file_name().unwrap().to_string_lossy().into_owned();
-            format!("{name}:{}: {}", problem.at.map_or(0, |at| at.line), problem.words)
+            format!("{name}:{}: {}", problem.at.map_or(0, |at| at.line), problem.message)
         })
         .collect();
     assert_eq!(
@@ -78,23 +81,29 @@ fn a2_what_the_files_say_is_what_the_agents_are() {
     assert_eq!(of("planner").models, ["Claude Sonnet 4.5", "GPT-5 (copilot)"]);
     assert_eq!((tools("docs-writer"), of("docs-writer").model_invocable), (None, false));
     assert_eq!(tools("mentor").as_deref(), Some(""));
-    assert_eq!(of("coordinator").spawns, Spawns::Only(vec!["code-reviewer".into(), "explore".into()]));
+    assert_eq!(of("coordinator").spawns, SpawnPolicy::Only(vec!["code-reviewer".into(), "explore".into()]));
     assert_eq!(tools("coordinator").as_deref(), Some("task sql"));
     assert!(of("test-runner").description.contains("user: \"does it still work?\""));
     assert_eq!(of("debugger").description.lines().count(), 1);
     assert_eq!((of("release-notes").permission, of("release-notes").max_turns), (Some(PermissionMode::Plan), Some(12)));
-    assert_eq!((of("api-designer").effort, &of("api-designer").models), (Some(Effort::High), &vec![]));
-    assert_eq!((of("second-opinion").user_invocable, of("second-opinion").effort), (false, Some(Effort::High)));
+    assert_eq!((of("api-designer").effort, &of("api-designer").models), (Some(ReasoningEffort::High), &vec![]));
+    assert_eq!(
+        (of("second-opinion").user_invocable, of("second-opinion").effort),
+        (false, Some(ReasoningEffort::High))
+    );
     assert_eq!(of("gatekeeper").denied, ["edit", "create", "apply_patch", "task"]);
-    assert_eq!((of("gatekeeper").model_invocable, &of("gatekeeper").spawns), (false, &Spawns::Nobody));
+    assert_eq!((of("gatekeeper").model_invocable, &of("gatekeeper").spawns), (false, &SpawnPolicy::Nobody));
     assert_eq!((of("cheap").budget.micros, of("cheap").budget.tokens), (Some(50_000), Some(40_000)));
-    assert_eq!((of("cheap").taste, &of("cheap").spawns), (Taste::Small, &Spawns::Only(vec!["explore".into()])));
+    assert_eq!(
+        (of("cheap").model_preference, &of("cheap").spawns),
+        (ModelPreference::Small, &SpawnPolicy::Only(vec!["explore".into()]))
+    );
     assert_eq!(of("writing-coach").prompt, "Be kind and exact.");
     assert_eq!((of("nightly").background, of("nightly").models.len()), (true, 2));
-    assert!(["db-admin", "accessibility", "refactorer"].iter().all(|name| of(name).unserved.is_empty()));
+    assert!(["db-admin", "accessibility", "refactorer"].iter().all(|name| of(name).unsupported.is_empty()));
     assert_eq!(of("refactorer").isolation, Some(Isolation::Worktree { base: None, dirty: false }));
     assert_eq!(of("refactorer").skills, ["changelog"]);
-    assert!(matches!(&of("linter").source, Source::Plugin { plugin, .. } if plugin == "toolbox"));
+    assert!(matches!(&of("linter").source, DefinitionSource::Plugin { plugin, .. } if plugin == "toolbox"));
 }
 
 #[test]

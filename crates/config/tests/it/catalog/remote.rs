@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 use config::{RemoteCatalog, RemoteState};
-use net::{Route, Secret};
-use protocol::{At, Source};
+use net::{NetworkRoute, Secret};
+use protocol::{DefinitionSource, Timestamp};
 
 use super::{Asked, Machine};
 
@@ -42,7 +42,7 @@ fn catalog(url: &str, home: PathBuf) -> RemoteCatalog {
         url: url.to_owned(),
         token: Some(Secret::new("t-1")),
         repository: Some("https://example.com/a/b.git".into()),
-        route: Route::default(),
+        route: NetworkRoute::default(),
         home,
     }
 }
@@ -52,8 +52,8 @@ async fn a2_a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept
     let machine = Machine::new();
     let (url, asked) = server(http("200 OK", DEFINITIONS));
     let remote = catalog(&url, machine.home());
-    assert_eq!(remote.last().state, RemoteState::Unasked { url: url.clone() });
-    let answer = remote.fetch(At(7)).await;
+    assert_eq!(remote.cached().state, RemoteState::Unasked { url: url.clone() });
+    let answer = remote.fetch(Timestamp(7)).await;
     let request = asked.join().unwrap();
     assert!(request.starts_with("GET /agents?org=1&repository=https%3A%2F%2Fexample.com%2Fa%2Fb.git "), "{request}");
     assert!(request.to_lowercase().contains("authorization: bearer t-1"), "{request}");
@@ -61,15 +61,18 @@ async fn a2_a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept
 
     let found = machine.asked(Asked { remote: answer, ..Asked::default() }).unwrap();
     let agent = found.agent("org-reviewer").unwrap();
-    assert_eq!((&agent.spec.source, &agent.hooks), (&Source::Remote { url: url.clone() }, &None));
-    assert!(found.problems[0].words.contains("hooks are not used"), "{:?}", found.problems);
+    assert_eq!((&agent.spec.source, &agent.hooks), (&DefinitionSource::Remote { url: url.clone() }, &None));
+    assert!(found.problems[0].message.contains("hooks are not used"), "{:?}", found.problems);
 
     // Nobody listens there any more.
-    let down = remote.fetch(At(9)).await;
-    let RemoteState::Cached { fetched_at: At(7), why: Some(_), .. } = &down.state else { panic!("{down:?}") };
+    let down = remote.fetch(Timestamp(9)).await;
+    let RemoteState::Cached { fetched_at: Timestamp(7), why: Some(_), .. } = &down.state else { panic!("{down:?}") };
     assert!(machine.asked(Asked { remote: down, ..Asked::default() }).unwrap().agent("org-reviewer").is_some());
     let other = RemoteCatalog { token: Some(Secret::new("t-2")), ..remote };
-    assert!(matches!(other.fetch(At(9)).await.state, RemoteState::Down { .. }), "one user's answer is no other's");
+    assert!(
+        matches!(other.fetch(Timestamp(9)).await.state, RemoteState::Down { .. }),
+        "one user's answer is no other's"
+    );
 }
 
 #[tokio::test]
@@ -84,7 +87,7 @@ async fn a2_a_remote_catalogue_that_answers_nonsense_is_down() {
     ];
     for (answer, words) in cases {
         let (url, asked) = server(answer);
-        let down = catalog(&url, machine.home()).fetch(At(1)).await;
+        let down = catalog(&url, machine.home()).fetch(Timestamp(1)).await;
         asked.join().unwrap();
         let RemoteState::Down { why, .. } = &down.state else { panic!("{down:?}") };
         assert!(why.contains(words), "{why}");
@@ -96,6 +99,6 @@ async fn a2_a_remote_catalogue_that_never_answers_is_not_waited_for() {
     let machine = Machine::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let down = catalog(&url, machine.home()).fetch(At(1)).await;
+    let down = catalog(&url, machine.home()).fetch(Timestamp(1)).await;
     assert!(matches!(down.state, RemoteState::Down { .. }), "{down:?}");
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use config::{Pressure, Severity};
-use protocol::{Source, Spawns};
+use config::{DescriptionOverflow, Severity};
+use protocol::{DefinitionSource, SpawnPolicy};
 
 use super::{Asked, Machine, agent};
 
@@ -34,9 +34,9 @@ fn a2_a3_every_place_is_searched_and_the_strongest_of_a_name_counts() {
         .map(|agent| agent.spec.description.as_str())
         .collect();
     assert_eq!(order, [&["flag"], &places[..]].concat());
-    assert_eq!(catalog.agent("Code_Reviewer").unwrap().spec.source, Source::Flag);
+    assert_eq!(catalog.agent("Code_Reviewer").unwrap().spec.source, DefinitionSource::Flag);
     let shadowed: Vec<_> = catalog.agents.iter().filter_map(|agent| agent.shadowed_by.clone()).collect();
-    assert_eq!(shadowed, vec![Source::Flag; places.len()]);
+    assert_eq!(shadowed, vec![DefinitionSource::Flag; places.len()]);
 }
 
 #[test]
@@ -45,8 +45,8 @@ fn a1_a_file_may_stand_in_for_a_built_in_agent() {
     machine.write("user/.claude/agents/explore.md", &agent("mine"));
     let catalog = machine.catalog();
     assert_eq!(catalog.agent("explore").unwrap().spec.description, "mine");
-    let built_in = catalog.agents.iter().find(|agent| agent.spec.source == Source::BuiltIn).unwrap();
-    assert!(matches!(built_in.shadowed_by, Some(Source::User { .. })));
+    let built_in = catalog.agents.iter().find(|agent| agent.spec.source == DefinitionSource::BuiltIn).unwrap();
+    assert!(matches!(built_in.shadowed_by, Some(DefinitionSource::User { .. })));
     assert_eq!(catalog.effective().count(), 8);
 }
 
@@ -54,18 +54,18 @@ fn a1_a_file_may_stand_in_for_a_built_in_agent() {
 fn a6_a_role_says_whom_it_may_start() {
     let machine = Machine::new();
     let written = [
-        ("all", "", Spawns::Anybody),
-        ("listed", "tools: [Read, Task]", Spawns::Anybody),
-        ("without", "tools: [Read, Bash]", Spawns::Nobody),
-        ("nothing", "tools: []", Spawns::Nobody),
+        ("all", "", SpawnPolicy::Anybody),
+        ("listed", "tools: [Read, Task]", SpawnPolicy::Anybody),
+        ("without", "tools: [Read, Bash]", SpawnPolicy::Nobody),
+        ("nothing", "tools: []", SpawnPolicy::Nobody),
         (
             "some",
             "tools: Read, Agent(Explore, code_review)",
-            Spawns::Only(vec!["explore".into(), "code-review".into()]),
+            SpawnPolicy::Only(vec!["explore".into(), "code-review".into()]),
         ),
-        ("forbidden", "disallowedTools: Task", Spawns::Nobody),
-        ("plan", "permissionMode: plan", Spawns::Nobody),
-        ("stated", "spawns: [explore]", Spawns::Only(vec!["explore".into()])),
+        ("forbidden", "disallowedTools: Task", SpawnPolicy::Nobody),
+        ("plan", "permissionMode: plan", SpawnPolicy::Nobody),
+        ("stated", "spawns: [explore]", SpawnPolicy::Only(vec!["explore".into()])),
     ];
     for (name, line, _) in &written {
         let text = format!("---\ndescription: x\n{line}\n---\nDo it.\n");
@@ -87,9 +87,9 @@ fn a6_an_agent_starts_without_the_tools_that_this_version_has_not() {
     let catalog = machine.catalog();
     let spec = &catalog.agent("wants").unwrap().spec;
     assert_eq!(spec.tools.as_deref().unwrap(), ["view", "grep", "glob"]);
-    assert_eq!(spec.unserved.len(), 1, "{:?}", spec.unserved);
-    assert!(spec.unserved[0].contains("isolation (remote)"), "{:?}", spec.unserved);
-    let warned: Vec<&str> = catalog.problems.iter().map(|problem| problem.words.as_str()).collect();
+    assert_eq!(spec.unsupported.len(), 1, "{:?}", spec.unsupported);
+    assert!(spec.unsupported[0].contains("isolation (remote)"), "{:?}", spec.unsupported);
+    let warned: Vec<&str> = catalog.problems.iter().map(|problem| problem.message.as_str()).collect();
     assert!(
         warned.len() == 4 && catalog.problems.iter().all(|problem| problem.severity == Severity::Warning),
         "{warned:?}"
@@ -104,7 +104,10 @@ fn d2_a_definition_that_a_program_gives_keeps_the_tools_of_its_servers() {
     let given = r#"{"counter": {"description": "x", "prompt": "x", "tools": ["Read", "mcp__calc__add"]}}"#;
     let catalog = Machine::new().asked(Asked { given: Some(given), ..Asked::default() }).unwrap();
     let spec = &catalog.agent("counter").unwrap().spec;
-    assert_eq!((spec.tools.as_deref(), spec.unserved.len()), (Some(&["view".into(), "mcp__calc__add".into()][..]), 0));
+    assert_eq!(
+        (spec.tools.as_deref(), spec.unsupported.len()),
+        (Some(&["view".into(), "mcp__calc__add".into()][..]), 0)
+    );
 }
 
 #[test]
@@ -133,7 +136,7 @@ fn a2_hooks_that_a_manager_forbids_are_not_gathered() {
     let no_hooks = Some("/etc/bosun/managed.toml".into());
     let catalog = machine.asked(Asked { no_hooks, ..Asked::default() }).unwrap();
     assert!(catalog.hooks.is_empty());
-    assert!(catalog.problems[0].words.contains("/etc/bosun/managed.toml"), "{:?}", catalog.problems);
+    assert!(catalog.problems[0].message.contains("/etc/bosun/managed.toml"), "{:?}", catalog.problems);
 }
 
 #[test]
@@ -146,7 +149,7 @@ fn a2_hooks_in_an_agent_s_file_are_forbidden_with_all_others() {
     let no_hooks = Some("/etc/bosun/managed.toml".into());
     let catalog = machine.asked(Asked { no_hooks, ..Asked::default() }).unwrap();
     assert_eq!(catalog.agent("mine").unwrap().hooks, None);
-    assert!(catalog.problems[0].words.contains("/etc/bosun/managed.toml"), "{:?}", catalog.problems);
+    assert!(catalog.problems[0].message.contains("/etc/bosun/managed.toml"), "{:?}", catalog.problems);
 }
 
 #[test]
@@ -168,7 +171,8 @@ fn a3_links_of_a_project_are_not_followed_and_those_of_the_user_are() {
     symlink("loop2", machine.path("elsewhere/loop2")).unwrap();
     let catalog = machine.catalog();
     assert!(catalog.agent("linked").is_some() && catalog.agent("stolen").is_none());
-    let told: Vec<String> = catalog.problems.iter().map(|it| format!("{}: {}", it.file.display(), it.words)).collect();
+    let told: Vec<String> =
+        catalog.problems.iter().map(|it| format!("{}: {}", it.file.display(), it.message)).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("stolen.md: it is a link"), "{told:?}");
     assert!(told[1].contains("loop2: it leads nowhere"), "{told:?}");
@@ -183,7 +187,7 @@ fn a3_a_folder_with_too_much_in_it_is_told() {
         fs::write(folder.join(format!("{n}.txt")), "").unwrap();
     }
     machine.write("project/.github/agents/1/2/3/4/5/6/7/8/9/deep.md", &agent("x"));
-    let told: Vec<String> = machine.catalog().problems.iter().map(|it| it.words.clone()).collect();
+    let told: Vec<String> = machine.catalog().problems.iter().map(|it| it.message.clone()).collect();
     assert!(told.iter().any(|words| words.contains("more than 1000 files")), "{told:?}");
     assert!(told.iter().any(|words| words.contains("nested too deep")), "{told:?}");
 }
@@ -193,7 +197,7 @@ fn a3_an_agent_or_skill_that_is_named_and_not_there_is_told() {
     let machine = Machine::new();
     let text = "---\ndescription: x\nskills: [gone]\ntools: Agent(explore, nobody)\n---\nDo it.\n";
     machine.write("home/agents/lead.md", text);
-    let told: Vec<String> = machine.catalog().problems.iter().map(|it| it.words.clone()).collect();
+    let told: Vec<String> = machine.catalog().problems.iter().map(|it| it.message.clone()).collect();
     let (skill, agent) = ("agent `lead` names the skill `gone`", "agent `lead` names the agent `nobody`");
     assert_eq!(told, [format!("{skill}, and there is none"), format!("{agent}, and there is none")]);
 }
@@ -204,7 +208,7 @@ fn a4_long_descriptions_are_weighed() {
     machine.write("home/agents/long.md", &agent(&"word ".repeat(4_000)));
     let catalog = machine.catalog();
     let specs = || catalog.effective().map(|agent| &agent.spec);
-    let pressure = Pressure::of(specs(), 15_000).unwrap();
+    let pressure = DescriptionOverflow::of(specs(), 15_000).unwrap();
     assert_eq!((pressure.largest[0].0.as_str(), pressure.threshold), ("long", 15_000));
-    assert_eq!(Pressure::of(specs(), 30_000), None);
+    assert_eq!(DescriptionOverflow::of(specs(), 30_000), None);
 }

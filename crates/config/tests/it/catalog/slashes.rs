@@ -2,12 +2,12 @@
 
 use std::os::unix::fs::symlink;
 
-use config::{Gathered, Severity};
-use protocol::Source;
+use config::{CatalogListing, Severity};
+use protocol::DefinitionSource;
 
 use super::{Asked, Machine};
 
-fn names(catalog: &Gathered) -> Vec<&str> {
+fn names(catalog: &CatalogListing) -> Vec<&str> {
     catalog.effective_slashes().map(|slash| slash.spec.name.as_str()).collect()
 }
 
@@ -42,7 +42,7 @@ fn s1_every_place_is_searched_and_the_strongest_of_a_name_counts() {
     assert_eq!(order, places);
     let tidy = catalog.slashes.iter().find(|slash| slash.spec.name == "git:tidy-up").unwrap();
     assert_eq!((tidy.spec.description.as_str(), &tidy.spec.hint), ("Tidy up", &None));
-    assert!(matches!(tidy.spec.source, Source::Project { .. }));
+    assert!(matches!(tidy.spec.source, DefinitionSource::Project { .. }));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn s1_what_is_wrong_with_a_command_is_told_with_its_line() {
         .iter()
         .map(|problem| {
             let file = problem.file.file_name().unwrap().to_string_lossy().into_owned();
-            format!("{file}:{}: {}: {}", problem.at.map_or(0, |at| at.line), problem.severity.word(), problem.words)
+            format!("{file}:{}: {}: {}", problem.at.map_or(0, |at| at.line), problem.severity.as_str(), problem.message)
         })
         .collect();
     let expected = [

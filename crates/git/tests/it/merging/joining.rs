@@ -117,8 +117,8 @@ async fn commits_are_merged_in_a_repository_with_longer_ids_and_in_one_without_i
         for part in [a, b] {
             super::take(&mut queue, &part).await.unwrap();
         }
-        queue.yard().scratch.show(queue.tip()).await.unwrap();
-        let shown = |name| std::fs::read_to_string(queue.yard().scratch.folder().join(name)).unwrap();
+        queue.workspace().scratch.show(queue.tip()).await.unwrap();
+        let shown = |name| std::fs::read_to_string(queue.workspace().scratch.folder().join(name)).unwrap();
         assert_eq!((shown("a.txt").as_str(), shown("b.txt").as_str()), ("a\n", "b\n"));
     }
 }

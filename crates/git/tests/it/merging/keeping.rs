@@ -99,21 +99,21 @@ async fn no_file_that_lies_where_the_result_has_one_is_lost_ignored_or_not() {
     for case in CASES {
         let stage = scene().await;
         let (top, name) = (stage.git.folder().to_owned(), case.name);
-        let outset = BaseCommit::now(&stage.git).await.unwrap();
+        let base_commit = BaseCommit::now(&stage.git).await.unwrap();
         let removed = case.removes.iter().map(|path| Edit::Remove((*path).into()));
         let edits: Vec<Edit> = removed.chain(case.writes.iter().map(|path| write(path, "theirs\n"))).collect();
-        let part = branch(&stage, &outset.base, "work", edits).await;
-        let scratch = super::scratch(&stage, &outset.head).await;
+        let part = branch(&stage, &base_commit.base, "work", edits).await;
+        let scratch = super::scratch(&stage, &base_commit.head).await;
         case.mine.iter().for_each(|mine| put(&top, *mine));
         let before = stage.belongings().await;
-        let landing = LandRequest { outset: &outset, tip: &part.commit, scratch: &scratch, mark: MARK };
+        let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
         let landed = landing.land(&stage.git).await;
         assert_eq!(leftovers(&top), Vec::<String>::new(), "{name}");
         for mine in case.mine {
             assert!(is_mine(&top, *mine), "{name}: {mine:?} is lost; {landed:?}");
         }
         if case.in_the_way.is_empty() {
-            assert_eq!(landed, Ok(LandOutcome::Moved { from: outset.head.clone() }), "{name}");
+            assert_eq!(landed, Ok(LandOutcome::Moved { from: base_commit.head.clone() }), "{name}");
             assert_eq!(stage.git.text(&["status", "--porcelain"]).await.unwrap(), "", "{name}");
             for path in case.writes {
                 assert_eq!(fs::read_to_string(top.join(path)).unwrap(), "theirs\n", "{name}");
@@ -134,16 +134,16 @@ async fn no_file_that_lies_where_the_result_has_one_is_lost_ignored_or_not() {
 async fn edits_that_git_was_told_not_to_look_at_are_not_overwritten() {
     for mark in ["--assume-unchanged", "--skip-worktree"] {
         let stage = scene().await;
-        let outset = BaseCommit::now(&stage.git).await.unwrap();
-        let part = branch(&stage, &outset.base, "work", vec![write("kept.txt", "theirs\n")]).await;
-        let scratch = super::scratch(&stage, &outset.head).await;
+        let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+        let part = branch(&stage, &base_commit.base, "work", vec![write("kept.txt", "theirs\n")]).await;
+        let scratch = super::scratch(&stage, &base_commit.head).await;
         stage.git.done(&["update-index", mark, "kept.txt"], &[]).await.unwrap();
         stage.write("kept.txt", "mine\n");
-        let landing = LandRequest { outset: &outset, tip: &part.commit, scratch: &scratch, mark: MARK };
+        let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
         let landed = landing.land(&stage.git).await;
         assert_eq!(fs::read_to_string(stage.git.folder().join("kept.txt")).unwrap(), "mine\n", "{mark} {landed:?}");
         assert!(landed.is_err(), "{mark}");
-        assert_eq!(head(&stage).await, outset.head, "{mark}");
+        assert_eq!(head(&stage).await, base_commit.head, "{mark}");
     }
 }
 
@@ -159,9 +159,10 @@ async fn what_is_saved_while_files_are_moved_is_kept() {
     (0..FILES).for_each(|n| stage.write(&name(n), "old\n"));
     stage.git.done(&["add", "-A"], &[]).await.unwrap();
     stage.git.done(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
-    let outset = BaseCommit::now(&stage.git).await.unwrap();
-    let part = branch(&stage, &outset.base, "work", (0..FILES).map(|n| write(&name(n), "theirs\n")).collect()).await;
-    let scratch = super::scratch(&stage, &outset.head).await;
+    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+    let part =
+        branch(&stage, &base_commit.base, "work", (0..FILES).map(|n| write(&name(n), "theirs\n")).collect()).await;
+    let scratch = super::scratch(&stage, &base_commit.head).await;
     for round in 0..4 {
         let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
         let (user, saver) = (top.clone(), over.clone());
@@ -195,7 +196,7 @@ async fn what_is_saved_while_files_are_moved_is_kept() {
             }
             saved
         });
-        let landing = LandRequest { outset: &outset, tip: &part.commit, scratch: &scratch, mark: MARK };
+        let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
         let landed = landing.land(&stage.git).await;
         over.store(true, std::sync::atomic::Ordering::Relaxed);
         let saved = saves.join().unwrap();
@@ -206,7 +207,7 @@ async fn what_is_saved_while_files_are_moved_is_kept() {
         if landed.is_ok() {
             return;
         }
-        stage.git.done(&["reset", "-q", "--hard", outset.head.as_str()], &[]).await.unwrap();
+        stage.git.done(&["reset", "-q", "--hard", base_commit.head.as_str()], &[]).await.unwrap();
     }
 }
 
@@ -215,10 +216,10 @@ async fn a_file_that_the_user_made_private_stays_private() {
     let stage = scene().await;
     let path = stage.git.folder().join("kept.txt");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    let outset = BaseCommit::now(&stage.git).await.unwrap();
-    let part = branch(&stage, &outset.base, "work", vec![write("kept.txt", "theirs\n")]).await;
-    let scratch = super::scratch(&stage, &outset.head).await;
-    let landing = LandRequest { outset: &outset, tip: &part.commit, scratch: &scratch, mark: MARK };
+    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+    let part = branch(&stage, &base_commit.base, "work", vec![write("kept.txt", "theirs\n")]).await;
+    let scratch = super::scratch(&stage, &base_commit.head).await;
+    let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
     landing.land(&stage.git).await.unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::read_to_string(&path).unwrap(), "theirs\n");
@@ -230,10 +231,11 @@ async fn a_linked_worktree_and_a_broken_off_landing_lose_nothing_either() {
     let other = stage.path().join("linked");
     stage.git.done(&["worktree", "add", "-q", "-b", "other", other.to_str().unwrap()], &[]).await.unwrap();
     let linked = stage.git.at(&other);
-    let outset = BaseCommit::now(&linked).await.unwrap();
-    let part = branch(&stage, &outset.base, "work", vec![write("kept.txt", "theirs\n"), write("build/a", "x\n")]).await;
-    let scratch = super::scratch(&stage, &outset.head).await;
-    let landing = LandRequest { outset: &outset, tip: &part.commit, scratch: &scratch, mark: MARK };
+    let base_commit = BaseCommit::now(&linked).await.unwrap();
+    let part =
+        branch(&stage, &base_commit.base, "work", vec![write("kept.txt", "theirs\n"), write("build/a", "x\n")]).await;
+    let scratch = super::scratch(&stage, &base_commit.head).await;
+    let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
     fs::write(other.join("build"), "mine\n").unwrap();
     assert_eq!(landing.land(&linked).await, Err(LandError::InTheWay(vec!["build".into()])));
     // The same after an owner died in the middle of it.

@@ -73,7 +73,7 @@ async fn f8_every_kind_of_change_is_merged_as_git_merges_it() {
     let mut clean = Vec::new();
     for part in &parts {
         clean.push(take(&mut queue, part).await.is_ok());
-        queue.yard().scratch.show(queue.tip()).await.unwrap();
+        queue.workspace().scratch.show(queue.tip()).await.unwrap();
     }
     let (git, by_hand) = merged_by_hand(&stage, "hand", &base, &parts).await;
     assert_eq!(clean, by_hand);

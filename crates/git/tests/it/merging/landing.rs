@@ -10,7 +10,7 @@ const MARK: &str = "refs/bosun/test/landing";
 
 struct Scene {
     stage: Stage,
-    outset: BaseCommit,
+    base_commit: BaseCommit,
     part: MergePart,
     scratch: ScratchCheckout,
 }
@@ -26,11 +26,11 @@ impl Scene {
     }
 
     async fn on(stage: Stage) -> Scene {
-        let outset = BaseCommit::now(&stage.git).await.unwrap();
+        let base_commit = BaseCommit::now(&stage.git).await.unwrap();
         let edits = vec![write("a.txt", "two\n"), write("new/file.txt", "n\n"), Edit::Remove("gone.txt".into())];
-        let part = branch(&stage, &outset.base, "work", edits).await;
-        let scratch = super::scratch(&stage, &outset.head).await;
-        Scene { stage, outset, part, scratch }
+        let part = branch(&stage, &base_commit.base, "work", edits).await;
+        let scratch = super::scratch(&stage, &base_commit.head).await;
+        Scene { stage, base_commit, part, scratch }
     }
 
     async fn land(&self) -> Result<LandOutcome, LandError> {
@@ -38,7 +38,7 @@ impl Scene {
     }
 
     async fn land_at(&self, tip: &Commit) -> Result<LandOutcome, LandError> {
-        let landing = LandRequest { outset: &self.outset, tip, scratch: &self.scratch, mark: MARK };
+        let landing = LandRequest { base_commit: &self.base_commit, tip, scratch: &self.scratch, mark: MARK };
         landing.land(self.git()).await
     }
 
@@ -71,7 +71,7 @@ impl Scene {
 async fn f8_branch_index_and_work_tree_move_together() {
     let scene = Scene::new().await;
     scene.stage.write("notes", "not known to git\n");
-    let from = scene.outset.head.clone();
+    let from = scene.base_commit.head.clone();
     assert_eq!(scene.land().await, Ok(LandOutcome::Moved { from: from.clone() }));
     assert_eq!(head(&scene.stage).await, scene.part.commit);
     assert_eq!(scene.git().text(&["symbolic-ref", "HEAD"]).await.unwrap(), "refs/heads/main");
@@ -111,7 +111,7 @@ async fn f8_whatever_the_user_did_meanwhile_the_branch_stays() {
     let at = head(&scene.stage).await;
     assert_eq!(scene.refuses().await, LandError::Diverged { branch: "main".into(), at });
     // What the result holds already is no obstacle.
-    scene.git().done(&["reset", "-q", "--hard", scene.outset.head.as_str()], &[]).await.unwrap();
+    scene.git().done(&["reset", "-q", "--hard", scene.base_commit.head.as_str()], &[]).await.unwrap();
     let next = branch(&scene.stage, &scene.part.commit, "next", vec![write("c.txt", "c\n")]).await;
     scene.land().await.unwrap();
     assert_eq!(scene.land_at(&next.commit).await, Ok(LandOutcome::Moved { from: scene.part.commit.clone() }));
@@ -122,10 +122,10 @@ async fn a_head_that_is_on_no_branch_moves_if_it_stayed() {
     let stage = Stage::new().await;
     stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
     let scene = Scene::on(stage).await;
-    assert_eq!(scene.outset.branch, None);
+    assert_eq!(scene.base_commit.branch, None);
     scene.land().await.unwrap();
     assert_eq!(head(&scene.stage).await, scene.part.commit);
-    assert_eq!(super::named(scene.git(), "main").await, scene.outset.head);
+    assert_eq!(super::named(scene.git(), "main").await, scene.base_commit.head);
 }
 
 #[tokio::test]
@@ -134,19 +134,19 @@ async fn what_work_is_built_on_is_kept_once() {
     let below = "refs/bosun/test";
     assert_eq!(BaseCommit::kept(&stage.git, below).await.unwrap(), None);
     stage.git.done(&["checkout", "-q", "-b", "some/branch"], &[]).await.unwrap();
-    let outset = BaseCommit::now(&stage.git).await.unwrap();
-    let work = branch(&stage, &outset.head, "snapshot", vec![write("a.txt", "dirty\n")]).await;
-    let outset = outset.with_snapshot(work.commit);
-    outset.keep(&stage.git, below).await.unwrap();
-    assert_eq!(BaseCommit::kept(&stage.git, below).await.unwrap(), Some(outset.clone()));
-    assert!(outset.keep(&stage.git, below).await.is_err(), "what is kept stays");
+    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+    let work = branch(&stage, &base_commit.head, "snapshot", vec![write("a.txt", "dirty\n")]).await;
+    let base_commit = base_commit.with_snapshot(work.commit);
+    base_commit.keep(&stage.git, below).await.unwrap();
+    assert_eq!(BaseCommit::kept(&stage.git, below).await.unwrap(), Some(base_commit.clone()));
+    assert!(base_commit.keep(&stage.git, below).await.is_err(), "what is kept stays");
     stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
     let detached = BaseCommit::now(&stage.git).await.unwrap();
     detached.keep(&stage.git, "refs/bosun/other").await.unwrap();
     assert_eq!(BaseCommit::kept(&stage.git, "refs/bosun/other").await.unwrap(), Some(detached));
 }
 
-/// A stage with work that is not committed, and a outset that holds it.
+/// A stage with work that is not committed, and a base commit that holds it.
 async fn dirty() -> Scene {
     let stage = Stage::new().await;
     stage.write("b.txt", "b\n");
@@ -154,42 +154,44 @@ async fn dirty() -> Scene {
     stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
     stage.write("b.txt", "not committed\n");
     stage.write("untracked.txt", "u\n");
-    let outset = BaseCommit::now(&stage.git).await.unwrap();
+    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
     let edits = vec![write("b.txt", "not committed\n"), write("untracked.txt", "u\n")];
-    let snapshot = branch(&stage, &outset.head, "snapshot", edits).await;
-    let outset = outset.with_snapshot(snapshot.commit);
-    let part = branch(&stage, &outset.base, "work", vec![write("a.txt", "two\n")]).await;
-    let scratch = super::scratch(&stage, &outset.head).await;
-    Scene { stage, outset, part, scratch }
+    let snapshot = branch(&stage, &base_commit.head, "snapshot", edits).await;
+    let base_commit = base_commit.with_snapshot(snapshot.commit);
+    let part = branch(&stage, &base_commit.base, "work", vec![write("a.txt", "two\n")]).await;
+    let scratch = super::scratch(&stage, &base_commit.head).await;
+    Scene { stage, base_commit, part, scratch }
 }
 
 #[tokio::test]
 async fn f8_what_was_not_committed_stays_so_and_never_becomes_history() {
     let scene = dirty().await;
-    let lifted = scene.outset.lift(scene.git(), &scene.part.commit, "Write a", &signature()).await.unwrap().unwrap();
+    let lifted =
+        scene.base_commit.lift(scene.git(), &scene.part.commit, "Write a", &signature()).await.unwrap().unwrap();
     let parents = scene.git().text(&["log", "-1", "--format=%P", lifted.as_str()]).await.unwrap();
-    assert_eq!(parents, scene.outset.head.as_str());
+    assert_eq!(parents, scene.base_commit.head.as_str());
     scene.land_at(&lifted).await.unwrap();
     assert_eq!(head(&scene.stage).await, lifted);
     assert_eq!(scene.read("a.txt").as_deref(), Some("two\n"));
     assert_eq!(scene.status().await, " M b.txt\n?? untracked.txt");
     assert_eq!(scene.read("b.txt").as_deref(), Some("not committed\n"));
     let history = scene.git().text(&["rev-list", "HEAD"]).await.unwrap();
-    assert!(!history.contains(scene.outset.base.as_str()));
+    assert!(!history.contains(scene.base_commit.base.as_str()));
 }
 
 #[tokio::test]
 async fn f8_uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_branch() {
     let scene = dirty().await;
-    let lifted = scene.outset.lift(scene.git(), &scene.part.commit, "Write a", &signature()).await.unwrap().unwrap();
+    let lifted =
+        scene.base_commit.lift(scene.git(), &scene.part.commit, "Write a", &signature()).await.unwrap().unwrap();
     let before = tree(scene.git(), &head(&scene.stage).await).await;
     scene.stage.write("untracked.txt", "changed\n");
     assert_eq!(scene.land_at(&lifted).await, Err(LandError::Changed));
     scene.stage.write("untracked.txt", "u\n");
     assert_eq!(tree(scene.git(), &head(&scene.stage).await).await, before);
 
-    let mixed = branch(&scene.stage, &scene.outset.base, "mixed", vec![write("b.txt", "mixed\n")]).await;
-    assert_eq!(scene.outset.lift(scene.git(), &mixed.commit, "Write a", &signature()).await.unwrap(), None);
+    let mixed = branch(&scene.stage, &scene.base_commit.base, "mixed", vec![write("b.txt", "mixed\n")]).await;
+    assert_eq!(scene.base_commit.lift(scene.git(), &mixed.commit, "Write a", &signature()).await.unwrap(), None);
     assert_eq!(scene.status().await, " M b.txt\n?? untracked.txt");
 }
 

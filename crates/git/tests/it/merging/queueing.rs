@@ -70,8 +70,8 @@ async fn f8_of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_eve
     let mut ends = Vec::new();
     for part in &parts {
         ends.push(step(&mut queue, part).await);
-        queue.yard().scratch.show(queue.tip()).await.unwrap();
-        assert_eq!(check(queue.yard().scratch.folder()), Ok(()), "after {}", part.name);
+        queue.workspace().scratch.show(queue.tip()).await.unwrap();
+        assert_eq!(check(queue.workspace().scratch.folder()), Ok(()), "after {}", part.name);
     }
     for (n, end) in ends.iter().enumerate() {
         match (n, end) {
@@ -110,14 +110,14 @@ async fn what_a_check_leaves_behind_is_gone_at_the_next_but_for_what_is_ignored(
     stage.git.done(&["commit", "-q", "-m", "ignore"], &[]).await.unwrap();
     let base = head(&stage).await;
     let queue = queue(&stage, &base).await;
-    queue.yard().scratch.show(&base).await.unwrap();
-    let folder = queue.yard().scratch.folder();
+    queue.workspace().scratch.show(&base).await.unwrap();
+    let folder = queue.workspace().scratch.folder();
     for name in ["a.txt", "left", "target"] {
         std::fs::write(folder.join(name), "by a check\n").unwrap();
     }
     stage.git.at(folder).done(&["init", "-q", "nested"], &[]).await.unwrap();
     stage.git.at(folder).done(&["config", "core.sparseCheckout", "true"], &[]).await.unwrap();
-    queue.yard().scratch.show(&base).await.unwrap();
+    queue.workspace().scratch.show(&base).await.unwrap();
     let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, [".git", ".gitignore", "a.txt", "target"]);

@@ -24,18 +24,18 @@ async fn begun(stage: &Stage) -> (BaseCommit, Commit) {
     }
     stage.git.done(&["add", "-A"], &[]).await.unwrap();
     stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
-    let outset = BaseCommit::now(&stage.git).await.unwrap();
+    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
     let edits = vec![
         write("a.txt", "new\n"),
         write("changes.txt", "new\n"),
         write("comes.txt", "new\n"),
         Edit::Remove("goes.txt".into()),
     ];
-    let part = branch(stage, &outset.base, "work", edits).await;
-    (outset, part.commit)
+    let part = branch(stage, &base_commit.base, "work", edits).await;
+    (base_commit, part.commit)
 }
 
-async fn break_off(stage: &Stage, step: Step, outset: &BaseCommit, tip: &Commit) {
+async fn break_off(stage: &Stage, step: Step, base_commit: &BaseCommit, tip: &Commit) {
     let git = &stage.git;
     git.done(&["update-ref", MARK, tip.as_str()], &[]).await.unwrap();
     if matches!(step, Step::SomeFiles | Step::AllFiles) {
@@ -47,7 +47,7 @@ async fn break_off(stage: &Stage, step: Step, outset: &BaseCommit, tip: &Commit)
         std::fs::remove_file(git.folder().join("goes.txt")).unwrap();
     }
     if matches!(step, Step::Index | Step::Branch) {
-        git.done(&["read-tree", "-m", "-u", outset.head.as_str(), tip.as_str()], &[]).await.unwrap();
+        git.done(&["read-tree", "-m", "-u", base_commit.head.as_str(), tip.as_str()], &[]).await.unwrap();
     }
     if step == Step::Branch {
         git.done(&["update-ref", "HEAD", tip.as_str()], &[]).await.unwrap();
@@ -58,13 +58,16 @@ async fn break_off(stage: &Stage, step: Step, outset: &BaseCommit, tip: &Commit)
 async fn f8_a_landing_that_was_broken_off_is_finished() {
     for step in [Step::Marked, Step::SomeFiles, Step::AllFiles, Step::Index, Step::Branch] {
         let stage = Stage::new().await;
-        let (outset, tip) = begun(&stage).await;
+        let (base_commit, tip) = begun(&stage).await;
         stage.write("notes", "mine\n");
-        break_off(&stage, step, &outset, &tip).await;
-        let scratch = super::scratch(&stage, &outset.head).await;
-        let landing = LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
-        let expected =
-            if step == Step::Branch { LandOutcome::Held } else { LandOutcome::Moved { from: outset.head.clone() } };
+        break_off(&stage, step, &base_commit, &tip).await;
+        let scratch = super::scratch(&stage, &base_commit.head).await;
+        let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: MARK };
+        let expected = if step == Step::Branch {
+            LandOutcome::Held
+        } else {
+            LandOutcome::Moved { from: base_commit.head.clone() }
+        };
         assert_eq!(landing.land(&stage.git).await, Ok(expected), "{step:?}");
         assert_eq!(head(&stage).await, tip);
         assert_eq!(stage.git.text(&["status", "--porcelain"]).await.unwrap(), "?? notes", "{step:?}");
@@ -76,15 +79,15 @@ async fn f8_a_landing_that_was_broken_off_is_finished() {
 async fn f8_a_file_that_somebody_changed_since_is_not_overwritten() {
     for name in ["a.txt", "comes.txt"] {
         let stage = Stage::new().await;
-        let (outset, tip) = begun(&stage).await;
-        break_off(&stage, Step::SomeFiles, &outset, &tip).await;
+        let (base_commit, tip) = begun(&stage).await;
+        break_off(&stage, Step::SomeFiles, &base_commit, &tip).await;
         stage.write(name, "mine\n");
-        let scratch = super::scratch(&stage, &outset.head).await;
-        let landing = LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+        let scratch = super::scratch(&stage, &base_commit.head).await;
+        let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: MARK };
         let torn = LandError::Torn { tip: tip.clone(), files: vec![name.into()] };
         assert_eq!(landing.land(&stage.git).await, Err(torn));
         assert_eq!(std::fs::read_to_string(stage.git.folder().join(name)).unwrap(), "mine\n");
-        assert_eq!(head(&stage).await, outset.head);
+        assert_eq!(head(&stage).await, base_commit.head);
     }
 }
 
@@ -107,13 +110,13 @@ fn owners() -> (&'static str, String) {
 #[tokio::test]
 async fn the_next_landing_clears_what_a_killed_one_left_unless_a_file_is_nowhere_else() {
     let stage = Stage::new().await;
-    let (outset, tip) = begun(&stage).await;
+    let (base_commit, tip) = begun(&stage).await;
     let (dead, alive) = owners();
     let committed = folder(&stage, 1, dead, "old\n");
     let saved = folder(&stage, 2, dead, "saved at the last moment\n");
     let used = folder(&stage, 3, &alive, "old\n");
-    let scratch = super::scratch(&stage, &outset.head).await;
-    let landing = LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+    let scratch = super::scratch(&stage, &base_commit.head).await;
+    let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: MARK };
     landing.land(&stage.git).await.unwrap();
     assert!(!committed.exists(), "everything in it is committed");
     assert_eq!(std::fs::read_to_string(saved.join("old/deep/file")).unwrap(), "saved at the last moment\n");
@@ -126,17 +129,17 @@ async fn the_next_landing_clears_what_a_killed_one_left_unless_a_file_is_nowhere
 #[tokio::test]
 async fn the_lock_of_the_index_that_a_killed_landing_left_is_removed_and_nobody_else_s() {
     let stage = Stage::new().await;
-    let (outset, tip) = begun(&stage).await;
+    let (base_commit, tip) = begun(&stage).await;
     let (dead, alive) = owners();
     let lock = stage.git.folder().join(".git/index.lock");
-    let scratch = super::scratch(&stage, &outset.head).await;
-    let landing = LandRequest { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+    let scratch = super::scratch(&stage, &base_commit.head).await;
+    let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: MARK };
     // That of a git command, whose content happens to be the same; and that of a landing under way.
     let left = folder(&stage, 1, dead, "old\n");
     std::fs::write(left.join("index.put"), "an index").unwrap();
     std::fs::write(&lock, "an index").unwrap();
     assert!(landing.land(&stage.git).await.is_err());
-    assert!(lock.exists() && head(&stage).await == outset.head);
+    assert!(lock.exists() && head(&stage).await == base_commit.head);
     let used = folder(&stage, 2, &alive, "old\n");
     std::fs::remove_file(&lock).unwrap();
     std::fs::write(used.join("index.put"), "an index").unwrap();

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
-use bosun_kernel::Bucket;
-use bosun_kernel::bucket::{Entrance, Holder, News, Permit};
-use protocol::At;
+use bosun_kernel::RateBucket;
+use bosun_kernel::bucket::{AdmitDecision, PermitHolder, RequestOutcome, RequestPermit};
+use protocol::Timestamp;
 
 use super::dice::Dice;
 use super::plan::{Plan, Report};
@@ -20,21 +20,21 @@ enum Event {
     Arrive(usize),
     Back(usize),
     /// Somebody notices that a process died.
-    Noticed(Holder),
+    Noticed(PermitHolder),
 }
 
 #[derive(Debug)]
 struct Request {
     caller: usize,
-    permit: Permit,
-    news: News,
+    permit: RequestPermit,
+    news: RequestOutcome,
     latency: u64,
     lost: bool,
 }
 
 #[derive(Debug)]
 struct Process {
-    holder: Holder,
+    holder: PermitHolder,
     waiting: VecDeque<usize>,
     incarnation: u32,
     under_way: u32,
@@ -42,7 +42,7 @@ struct Process {
 
 pub(crate) struct Crowd {
     plan: Plan,
-    pub(crate) bucket: Bucket,
+    pub(crate) bucket: RateBucket,
     server: Server,
     dice: Dice,
     now: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Crowd {
     /// Those that are not back yet.
     open: BTreeSet<usize>,
     /// What those held who died and were not missed yet.
-    ghosts: BTreeMap<Holder, u32>,
+    ghosts: BTreeMap<PermitHolder, u32>,
     report: Report,
 }
 
@@ -68,7 +68,7 @@ impl Crowd {
             .collect();
         let report = Report { shares: vec![0; plan.processes], ..Report::default() };
         Crowd {
-            bucket: Bucket::default(),
+            bucket: RateBucket::default(),
             server,
             dice: Dice(plan.seed),
             now: 0,
@@ -124,8 +124,8 @@ impl Crowd {
         self.agenda.push(Reverse((self.now + after, self.tick, event)));
     }
 
-    fn at(&self) -> At {
-        At(Crowd::START + self.now)
+    fn at(&self) -> Timestamp {
+        Timestamp(Crowd::START + self.now)
     }
 
     fn want(&mut self, caller: usize) {
@@ -140,17 +140,17 @@ impl Crowd {
             let holder = self.processes[process].holder.clone();
             let before = (self.bucket.closed_until(), self.bucket.window());
             match self.bucket.admit(now, &holder, self.plan.most) {
-                Entrance::Go(permit) => {
+                AdmitDecision::Go(permit) => {
                     self.audit(before, permit);
                     self.processes[process].waiting.pop_front();
                     self.processes[process].under_way += 1;
                     self.start(caller, permit);
                 }
-                Entrance::Wait(at) => {
+                AdmitDecision::Wait(at) => {
                     let later = at.0.saturating_sub(now.0) + 1 + self.dice.below(3);
                     return self.schedule(later, Event::Wake(process));
                 }
-                Entrance::Park(at) => {
+                AdmitDecision::Park(at) => {
                     self.processes[process].waiting.pop_front();
                     self.report.parked += 1;
                     let later = at.0 - now.0 + self.dice.below(3000);
@@ -162,10 +162,10 @@ impl Crowd {
         self.bucket.leave(&holder);
     }
 
-    fn start(&mut self, caller: usize, permit: Permit) {
+    fn start(&mut self, caller: usize, permit: RequestPermit) {
         let (least, most) = self.plan.latency;
         let latency = least + self.dice.below(most - least + 1);
-        self.requests.push(Request { caller, permit, news: News::Nothing, latency, lost: false });
+        self.requests.push(Request { caller, permit, news: RequestOutcome::Nothing, latency, lost: false });
         let request = self.requests.len() - 1;
         self.open.insert(request);
         self.schedule(latency / 2, Event::Arrive(request));
@@ -184,7 +184,7 @@ impl Crowd {
         let Request { caller, permit, news, lost, .. } = self.requests[request];
         let process = caller % self.plan.processes;
         let open = self.bucket.closed_until().is_none();
-        if news == News::Answered {
+        if news == RequestOutcome::Answered {
             self.server.done();
         }
         if !lost {
@@ -196,7 +196,7 @@ impl Crowd {
             self.report.closings += 1;
         }
         match (news, lost) {
-            (News::Answered, false) => {
+            (RequestOutcome::Answered, false) => {
                 self.report.answered += 1;
                 self.left[caller] -= 1;
                 if self.left.iter().all(|left| *left > 0) {
@@ -214,7 +214,7 @@ impl Crowd {
     /// Another process reads what this one wrote.
     fn hand_over(&mut self) {
         let text = serde_json::to_string(&self.bucket).unwrap();
-        assert_eq!(serde_json::from_str::<Bucket>(&text).unwrap(), self.bucket);
+        assert_eq!(serde_json::from_str::<RateBucket>(&text).unwrap(), self.bucket);
     }
 
     /// A process dies with all it holds, its callers begin again in another, and after a while somebody notices.
@@ -234,7 +234,7 @@ impl Crowd {
     }
 
     /// What must be true of everybody who is let in.
-    fn audit(&self, (closed_until, window): (Option<At>, u32), permit: Permit) {
+    fn audit(&self, (closed_until, window): (Option<Timestamp>, u32), permit: RequestPermit) {
         let size = self.plan.most.unwrap_or(u32::MAX).min(window);
         match closed_until {
             None => assert!(self.bucket.under_way() <= size, "{:?}", self.bucket),
@@ -251,6 +251,6 @@ impl Crowd {
     }
 }
 
-fn name(process: usize, incarnation: u32) -> Holder {
-    Holder(format!("{process}.{incarnation}"))
+fn name(process: usize, incarnation: u32) -> PermitHolder {
+    PermitHolder(format!("{process}.{incarnation}"))
 }

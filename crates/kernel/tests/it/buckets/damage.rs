@@ -1,7 +1,7 @@
 //! A bucket is read from a file: numbers in it that make no sense do no harm.
 
-use bosun_kernel::Bucket;
-use bosun_kernel::bucket::{Entrance, News};
+use bosun_kernel::RateBucket;
+use bosun_kernel::bucket::{AdmitDecision, RequestOutcome};
 use serde_json::Value;
 
 use super::scene::{NOW, Scene, after, holder, retry_after};
@@ -19,12 +19,19 @@ fn numbers(value: &Value, path: &str, found: &mut Vec<String>) {
 }
 
 /// Everything that can happen to a bucket.
-fn use_it(bucket: &mut Bucket) {
-    let all = [News::Answered, retry_after(1000), News::Down, News::Quota(after(500)), News::Refused, News::Nothing];
+fn use_it(bucket: &mut RateBucket) {
+    let all = [
+        RequestOutcome::Answered,
+        retry_after(1000),
+        RequestOutcome::Down,
+        RequestOutcome::Quota(after(500)),
+        RequestOutcome::Refused,
+        RequestOutcome::Nothing,
+    ];
     for (n, news) in (0..2000).zip(all.into_iter().cycle()) {
         let now = after(n * 100);
-        if let Entrance::Go(permit) = bucket.admit(now, &holder("a"), None) {
-            bucket.begun(now, permit);
+        if let AdmitDecision::Go(permit) = bucket.admit(now, &holder("a"), None) {
+            bucket.note_answering(now, permit);
             bucket.settle(now, &holder("a"), permit, news, 0.5);
         }
     }
@@ -37,9 +44,11 @@ fn any_number_may_be_any_other() {
     let probe = paced.go(after(1000), "a");
     paced.waits(after(1000), "b");
     let probed = paced.bucket.clone();
-    paced.tell(after(1000), "a", probe, News::Answered);
+    paced.tell(after(1000), "a", probe, RequestOutcome::Answered);
     paced.go(after(3000), "a");
-    for bucket in [Bucket::default(), Scene::closed(News::Quota(after(9000))).bucket, probed, paced.bucket] {
+    for bucket in
+        [RateBucket::default(), Scene::closed(RequestOutcome::Quota(after(9000))).bucket, probed, paced.bucket]
+    {
         let whole = serde_json::to_value(&bucket).unwrap();
         let mut paths = Vec::new();
         numbers(&whole, "", &mut paths);

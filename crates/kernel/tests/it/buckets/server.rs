@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bosun_kernel::bucket::News;
-use protocol::At;
+use bosun_kernel::bucket::RequestOutcome;
+use protocol::Timestamp;
 
 /// Whether and how a server says when to come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,12 +49,12 @@ impl Server {
     }
 
     /// A request arrives.
-    pub(crate) fn take(&mut self, now: u64) -> News {
+    pub(crate) fn take(&mut self, now: u64) -> RequestOutcome {
         if self.down.contains(&now) {
-            return News::Down;
+            return RequestOutcome::Down;
         }
         if now < self.quota_until {
-            return News::Quota(At(self.quota_until));
+            return RequestOutcome::Quota(Timestamp(self.quota_until));
         }
         let wait = match self.allows {
             Allows::Rate { per_second, burst } => self.take_token(now, per_second.into(), burst.into()),
@@ -64,9 +64,9 @@ impl Server {
         match wait {
             None => {
                 self.busy += 1;
-                News::Answered
+                RequestOutcome::Answered
             }
-            Some(millis) => News::Throttled(match self.hint {
+            Some(millis) => RequestOutcome::Throttled(match self.hint {
                 Hint::Exact => Some(Duration::from_millis(millis)),
                 Hint::Seconds => Some(Duration::from_secs(millis.div_ceil(1000))),
                 Hint::Silent => None,

@@ -2,15 +2,15 @@
 //!
 //! Models up to 4.5 and those of compatible servers take a number of tokens; later ones refuse it and take a word.
 
-use protocol::Effort;
+use protocol::ReasoningEffort;
 use serde::Serialize;
 
 /// The fields of a request that say how hard to think.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Thought {
+pub(super) struct ThinkingFields {
     /// Whether to think at all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) thinking: Option<Thinking>,
+    pub(super) thinking: Option<ThinkingConfig>,
     /// How hard, for models that decide by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output_config: Option<OutputConfig>,
@@ -18,7 +18,7 @@ pub(super) struct Thought {
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Thinking {
+pub(super) enum ThinkingConfig {
     Enabled { budget_tokens: u32 },
     Adaptive { display: &'static str },
 }
@@ -47,21 +47,21 @@ const COUNTED: [&str; 11] = [
 ];
 
 /// How hard `model` should think. A budget that would not fit beside the answer is left out.
-pub(super) fn thought(model: &str, effort: Option<Effort>, max_tokens: u32) -> Thought {
-    let Some(effort) = effort else { return Thought::default() };
+pub(super) fn thinking_fields(model: &str, effort: Option<ReasoningEffort>, max_tokens: u32) -> ThinkingFields {
+    let Some(effort) = effort else { return ThinkingFields::default() };
     let (word, tokens) = match effort {
-        Effort::Low => ("low", 2_048),
-        Effort::Medium => ("medium", 8_192),
-        Effort::High => ("high", 24_576),
+        ReasoningEffort::Low => ("low", 2_048),
+        ReasoningEffort::Medium => ("medium", 8_192),
+        ReasoningEffort::High => ("high", 24_576),
     };
     if !is_counted(model) {
-        let thinking = Some(Thinking::Adaptive { display: "summarized" });
-        return Thought { thinking, output_config: Some(OutputConfig { effort: word }) };
+        let thinking = Some(ThinkingConfig::Adaptive { display: "summarized" });
+        return ThinkingFields { thinking, output_config: Some(OutputConfig { effort: word }) };
     }
     // A quarter is kept for the words.
     let budget_tokens = tokens.min(max_tokens - max_tokens / 4);
     let fits = budget_tokens >= LEAST && budget_tokens < max_tokens;
-    Thought { thinking: fits.then_some(Thinking::Enabled { budget_tokens }), output_config: None }
+    ThinkingFields { thinking: fits.then_some(ThinkingConfig::Enabled { budget_tokens }), output_config: None }
 }
 
 fn is_counted(model: &str) -> bool {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn json(model: &str, max_tokens: u32) -> String {
-        serde_json::to_string(&thought(model, Some(Effort::High), max_tokens)).unwrap()
+        serde_json::to_string(&thinking_fields(model, Some(ReasoningEffort::High), max_tokens)).unwrap()
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
     fn a_budget_that_does_not_fit_is_left_out() {
         assert_eq!(json("claude-sonnet-4-5", 1024), "{}");
         assert_eq!(json("claude-sonnet-4-5", 0), "{}");
-        assert_eq!(thought("claude-opus-5", None, 8192), Thought::default());
+        assert_eq!(thinking_fields("claude-opus-5", None, 8192), ThinkingFields::default());
         assert_eq!(json("claude-sonnet-4-5", u32::MAX), r#"{"thinking":{"type":"enabled","budget_tokens":24576}}"#);
     }
 }

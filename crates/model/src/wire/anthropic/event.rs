@@ -7,21 +7,21 @@ use serde_json::value::RawValue;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MessageStart {
-    pub(super) message: Head,
+    pub(super) message: MessageStartBody,
 }
 
 /// What is known of it then.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Head {
+pub(super) struct MessageStartBody {
     pub(super) model: Option<String>,
-    pub(super) usage: Option<Tokens>,
+    pub(super) usage: Option<AnthropicUsage>,
 }
 
 /// What was used so far; the counts only grow.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Tokens {
+pub(super) struct AnthropicUsage {
     pub(super) input_tokens: Option<u64>,
     pub(super) output_tokens: Option<u64>,
     pub(super) cache_read_input_tokens: Option<u64>,
@@ -32,12 +32,12 @@ pub(super) struct Tokens {
 #[derive(Deserialize)]
 pub(super) struct BlockStart<'a> {
     #[serde(borrow)]
-    pub(super) content_block: Block<'a>,
+    pub(super) content_block: AnthropicBlock<'a>,
 }
 
 /// The fields of every kind of block that is read here.
 #[derive(Deserialize)]
-pub(super) struct Block<'a> {
+pub(super) struct AnthropicBlock<'a> {
     pub(super) r#type: String,
     pub(super) text: Option<String>,
     pub(super) thinking: Option<String>,
@@ -52,12 +52,12 @@ pub(super) struct Block<'a> {
 /// A block goes on.
 #[derive(Deserialize)]
 pub(super) struct BlockDelta {
-    pub(super) delta: More,
+    pub(super) delta: BlockDeltaBody,
 }
 
 /// The fields of every kind of piece that is read here.
 #[derive(Deserialize)]
-pub(super) struct More {
+pub(super) struct BlockDeltaBody {
     pub(super) text: Option<String>,
     pub(super) thinking: Option<String>,
     pub(super) signature: Option<String>,
@@ -68,14 +68,14 @@ pub(super) struct More {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MessageDelta {
-    pub(super) delta: Stop,
-    pub(super) usage: Option<Tokens>,
+    pub(super) delta: MessageDeltaBody,
+    pub(super) usage: Option<AnthropicUsage>,
 }
 
 /// Why it ends.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Stop {
+pub(super) struct MessageDeltaBody {
     pub(super) stop_reason: Option<String>,
     pub(super) stop_details: Option<StopDetails>,
 }

@@ -2,9 +2,9 @@
 
 mod effort;
 mod event;
-mod kept;
 mod request;
+mod returned;
 mod stream;
 
 pub(super) use request::body;
-pub(super) use stream::Stream;
+pub(super) use stream::AnthropicStream;

@@ -5,43 +5,43 @@
 
 use std::borrow::Cow;
 
-use protocol::{Answer, Block, CallId, Image};
+use protocol::{CallId, ContentBlock, Image, ToolResult};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::effort::{OutputConfig, Thinking, Thought, thought};
-use super::kept::WIRE;
-use crate::wire::names::safe;
+use super::effort::{OutputConfig, ThinkingConfig, ThinkingFields, thinking_fields};
+use super::returned::WIRE;
+use crate::wire::json_items::{self, JsonItems};
+use crate::wire::safe_names::safe_name;
 use crate::wire::verbatim;
-use crate::wire::written::{self, Items};
-use crate::{Calls, Fold, Message, Part, Request, ToolSpec};
+use crate::{MessageFold, MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
 
 /// What comes before the messages.
 #[derive(Serialize)]
-struct Head<'a> {
+struct AnthropicRequestHead<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Content<'a>>,
+    system: Vec<AnthropicContent<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<AnthropicTool<'a>>,
 }
 
 /// What comes after them.
 #[derive(Serialize)]
-struct Tail {
+struct AnthropicRequestTail {
     max_tokens: u32,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<Thinking>,
+    thinking: Option<ThinkingConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<OutputConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Kind>,
+    tool_choice: Option<TypeObject>,
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct AnthropicTool<'a> {
     name: Cow<'a, str>,
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
@@ -49,31 +49,31 @@ struct Tool<'a> {
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct AnthropicMessage<'a> {
     role: &'static str,
-    content: Vec<Content<'a>>,
+    content: Vec<AnthropicContent<'a>>,
 }
 
 /// One block; its mark, if it has one, is its last key.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Content<'a> {
+enum AnthropicContent<'a> {
     Text {
         text: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<Kind>,
+        cache_control: Option<TypeObject>,
     },
     Image {
-        source: Source<'a>,
+        source: ImageSource<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<Kind>,
+        cache_control: Option<TypeObject>,
     },
     ToolUse {
         id: Cow<'a, str>,
         name: Cow<'a, str>,
         input: &'a RawValue,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<Kind>,
+        cache_control: Option<TypeObject>,
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
@@ -81,7 +81,7 @@ enum Content<'a> {
         content: &'a str,
         is_error: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<Kind>,
+        cache_control: Option<TypeObject>,
     },
     /// A block that says itself what it is.
     #[serde(untagged)]
@@ -89,142 +89,148 @@ enum Content<'a> {
 }
 
 #[derive(Serialize)]
-struct Source<'a> {
+struct ImageSource<'a> {
     r#type: &'static str,
     media_type: &'a str,
     data: &'a str,
 }
 
 #[derive(Serialize)]
-struct Kind {
+struct TypeObject {
     r#type: &'static str,
 }
 
 /// Where the provider's cache should reach to.
-const MARK: Option<Kind> = Some(Kind { r#type: "ephemeral" });
+const MARK: Option<TypeObject> = Some(TypeObject { r#type: "ephemeral" });
 
 /// The body of `request` to `model`.
-pub(in crate::wire) fn body(model: &str, request: &Request, max_tokens: u32) -> serde_json::Result<Vec<u8>> {
-    let Thought { thinking, output_config } = thought(model, request.effort, max_tokens);
-    let may_not_call = request.calls == Calls::Forbidden && !request.tools.is_empty();
-    let head = Head { model, system: system(&request.system), tools: request.tools.iter().map(tool).collect() };
-    let tail = Tail {
+pub(in crate::wire) fn body(model: &str, request: &ModelRequest, max_tokens: u32) -> serde_json::Result<Vec<u8>> {
+    let ThinkingFields { thinking, output_config } = thinking_fields(model, request.effort, max_tokens);
+    let may_not_call = request.call_policy == ToolCallPolicy::Forbidden && !request.tools.is_empty();
+    let head = AnthropicRequestHead {
+        model,
+        system: system(&request.system),
+        tools: request.tools.iter().map(tool).collect(),
+    };
+    let tail = AnthropicRequestTail {
         max_tokens,
         stream: true,
         thinking,
         output_config,
-        tool_choice: may_not_call.then_some(Kind { r#type: "none" }),
+        tool_choice: may_not_call.then_some(TypeObject { r#type: "none" }),
     };
-    request.messages.fold(|sent: &Sent| {
+    request.messages.fold(|sent: &AnthropicMessages| {
         let last = sent.last.as_ref().and_then(|(at, _)| request.messages.get(*at));
-        written::object(&head, "messages", &[&sent.before, &marked(last)], &tail)
+        json_items::object(&head, "messages", &[&sent.before, &marked(last)], &tail)
     })
 }
 
 /// The messages as they are sent, the last one apart: it has the mark.
 #[derive(Default)]
-struct Sent {
-    before: Items,
+struct AnthropicMessages {
+    before: JsonItems,
     /// The last one that is sent, without its mark, and which message it is.
-    last: Option<(usize, Items)>,
+    last: Option<(usize, JsonItems)>,
 }
 
-impl Fold for Sent {
-    fn add(&mut self, at: usize, message: &Message) {
+impl MessageFold for AnthropicMessages {
+    fn add(&mut self, at: usize, message: &ModelMessage) {
         let Some(entry) = entry(message) else { return };
         if let Some((_, last)) = self.last.take() {
             self.before.append(&last);
         }
-        let mut last = Items::default();
+        let mut last = JsonItems::default();
         last.push(&entry);
         self.last = Some((at, last));
     }
 }
 
-fn marked(message: Option<&Message>) -> Items {
-    let mut items = Items::default();
+fn marked(message: Option<&ModelMessage>) -> JsonItems {
+    let mut items = JsonItems::default();
     if let Some(mut entry) = message.and_then(entry) {
-        entry.content.last_mut().into_iter().for_each(Content::mark);
+        entry.content.last_mut().into_iter().for_each(AnthropicContent::mark);
         items.push(&entry);
     }
     items
 }
 
-fn system(text: &str) -> Vec<Content<'_>> {
-    let block = Content::Text { text, cache_control: MARK };
+fn system(text: &str) -> Vec<AnthropicContent<'_>> {
+    let block = AnthropicContent::Text { text, cache_control: MARK };
     if text.is_empty() { Vec::new() } else { vec![block] }
 }
 
-fn tool(tool: &ToolSpec) -> Tool<'_> {
-    Tool { name: safe(&tool.name), description: &tool.about, input_schema: &tool.schema }
+fn tool(tool: &ToolSpec) -> AnthropicTool<'_> {
+    AnthropicTool { name: safe_name(&tool.name), description: &tool.about, input_schema: &tool.schema }
 }
 
 /// A message; none if nothing in it can be sent.
-fn entry(message: &Message) -> Option<Entry<'_>> {
-    let (role, content): (_, Vec<Content<'_>>) = match message {
-        Message::User { parts } => ("user", parts.iter().filter_map(part).collect()),
-        Message::Assistant { content } => ("assistant", said(content)),
-        Message::Answers { answers } => ("user", answers.iter().map(answer).collect()),
+fn entry(message: &ModelMessage) -> Option<AnthropicMessage<'_>> {
+    let (role, content): (_, Vec<AnthropicContent<'_>>) = match message {
+        ModelMessage::User { parts } => ("user", parts.iter().filter_map(part).collect()),
+        ModelMessage::Assistant { content } => ("assistant", assistant_content(content)),
+        ModelMessage::Answers { answers } => ("user", answers.iter().map(answer).collect()),
     };
-    (!content.is_empty()).then_some(Entry { role, content })
+    (!content.is_empty()).then_some(AnthropicMessage { role, content })
 }
 
-fn part(part: &Part) -> Option<Content<'_>> {
+fn part(part: &MessagePart) -> Option<AnthropicContent<'_>> {
     match part {
-        Part::Text(text) => words(text),
-        Part::Image(Image { media, data }) => {
-            let source = Source { r#type: "base64", media_type: media, data };
-            Some(Content::Image { source, cache_control: None })
+        MessagePart::Text(text) => text_content(text),
+        MessagePart::Image(Image { media, data }) => {
+            let source = ImageSource { r#type: "base64", media_type: media, data };
+            Some(AnthropicContent::Image { source, cache_control: None })
         }
     }
 }
 
-fn words(text: &str) -> Option<Content<'_>> {
-    (!text.trim().is_empty()).then_some(Content::Text { text, cache_control: None })
+fn text_content(text: &str) -> Option<AnthropicContent<'_>> {
+    (!text.trim().is_empty()).then_some(AnthropicContent::Text { text, cache_control: None })
 }
 
 /// What the model said. Reasoning that nothing follows is refused by the provider, and so is left out.
-fn said(content: &[Block]) -> Vec<Content<'_>> {
-    let mut blocks: Vec<Content<'_>> = content.iter().filter_map(block).collect();
-    while let Some(Content::Verbatim(_)) = blocks.last() {
+fn assistant_content(content: &[ContentBlock]) -> Vec<AnthropicContent<'_>> {
+    let mut blocks: Vec<AnthropicContent<'_>> = content.iter().filter_map(block).collect();
+    while let Some(AnthropicContent::Verbatim(_)) = blocks.last() {
         blocks.pop();
     }
     blocks
 }
 
-fn block(block: &Block) -> Option<Content<'_>> {
+fn block(block: &ContentBlock) -> Option<AnthropicContent<'_>> {
     match block {
-        Block::Text { text } => words(text),
+        ContentBlock::Text { text } => text_content(text),
         // For people; what the provider needs of it is in an opaque block.
-        Block::Thinking { .. } => None,
-        Block::Call(call) => Some(Content::ToolUse {
-            id: safe(&call.id.0),
-            name: safe(&call.tool),
+        ContentBlock::Thinking { .. } => None,
+        ContentBlock::Call(call) => Some(AnthropicContent::ToolUse {
+            id: safe_name(&call.id.0),
+            name: safe_name(&call.tool),
             input: verbatim::arguments(call),
             cache_control: None,
         }),
-        Block::Opaque { provider, json } if provider == WIRE => verbatim::object(json).map(Content::Verbatim),
-        Block::Opaque { .. } => None,
+        ContentBlock::Opaque { provider, json } if provider == WIRE => {
+            verbatim::object(json).map(AnthropicContent::Verbatim)
+        }
+        ContentBlock::Opaque { .. } => None,
     }
 }
 
-fn answer((id, answer): &(CallId, Answer)) -> Content<'_> {
-    Content::ToolResult {
-        tool_use_id: safe(&id.0),
+fn answer((id, answer): &(CallId, ToolResult)) -> AnthropicContent<'_> {
+    AnthropicContent::ToolResult {
+        tool_use_id: safe_name(&id.0),
         content: &answer.text,
         is_error: answer.status.is_error(),
         cache_control: None,
     }
 }
 
-impl Content<'_> {
+impl AnthropicContent<'_> {
     fn mark(&mut self) {
         match self {
-            Content::Text { cache_control, .. }
-            | Content::Image { cache_control, .. }
-            | Content::ToolUse { cache_control, .. }
-            | Content::ToolResult { cache_control, .. } => *cache_control = MARK,
-            Content::Verbatim(_) => {}
+            AnthropicContent::Text { cache_control, .. }
+            | AnthropicContent::Image { cache_control, .. }
+            | AnthropicContent::ToolUse { cache_control, .. }
+            | AnthropicContent::ToolResult { cache_control, .. } => *cache_control = MARK,
+            AnthropicContent::Verbatim(_) => {}
         }
     }
 }

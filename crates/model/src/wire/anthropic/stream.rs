@@ -2,30 +2,32 @@
 
 use std::mem;
 
-use net::sse::Event;
+use net::sse::ServerSentEvent;
 use protocol::{StopReason, Usage};
 use serde_json::value::RawValue;
 
-use super::event::{Block, BlockDelta, BlockStart, MessageDelta, MessageStart, More, Tokens};
-use super::kept::{Kept, WIRE};
-use crate::wire::arrival::{Arrival, Trouble};
-use crate::wire::events::{kind, parse, reported};
+use super::event::{
+    AnthropicBlock, AnthropicUsage, BlockDelta, BlockDeltaBody, BlockStart, MessageDelta, MessageStart,
+};
+use super::returned::{ReturnedThinking, WIRE};
+use crate::wire::delta_queue::{DeltaQueue, StreamError};
+use crate::wire::events::{event_kind, parse, reported_error};
 use crate::wire::verbatim;
 
 /// An Anthropic answer while it arrives.
 #[derive(Debug, Default)]
-pub(in crate::wire) struct Stream {
-    asked: String,
-    arrival: Arrival,
-    open: Open,
-    tokens: Tokens,
+pub(in crate::wire) struct AnthropicStream {
+    requested_model: String,
+    queue: DeltaQueue,
+    open: PartialBlock,
+    tokens: AnthropicUsage,
     stop: Option<StopReason>,
 }
 
 /// The block that is being written. Its index is not looked at: blocks come one after the other, and some servers
 /// number them wrongly.
 #[derive(Debug, Default)]
-enum Open {
+enum PartialBlock {
     #[default]
     None,
     Text,
@@ -40,28 +42,28 @@ enum Open {
     },
 }
 
-impl Stream {
+impl AnthropicStream {
     /// An answer of the model that was asked as `asked`.
-    pub(in crate::wire) fn new(asked: &str) -> Stream {
-        Stream { asked: asked.to_owned(), ..Stream::default() }
+    pub(in crate::wire) fn new(asked: &str) -> AnthropicStream {
+        AnthropicStream { requested_model: asked.to_owned(), ..AnthropicStream::default() }
     }
 
     /// What has arrived.
-    pub(in crate::wire) fn arrival(&mut self) -> &mut Arrival {
-        &mut self.arrival
+    pub(in crate::wire) fn queue(&mut self) -> &mut DeltaQueue {
+        &mut self.queue
     }
 
     /// Takes an event in.
-    pub(in crate::wire) fn event(&mut self, event: &Event) -> Result<(), Trouble> {
+    pub(in crate::wire) fn event(&mut self, event: &ServerSentEvent) -> Result<(), StreamError> {
         let data = event.data.as_str();
-        match &*kind(event)? {
+        match &*event_kind(event)? {
             "message_start" => self.begin(parse(data)?),
             "content_block_start" => self.open(parse::<BlockStart<'_>>(data)?.content_block)?,
             "content_block_delta" => self.extend(parse::<BlockDelta>(data)?.delta)?,
             "content_block_stop" => self.close()?,
-            "message_delta" => self.turn_to_end(parse(data)?),
+            "message_delta" => self.apply_message_delta(parse(data)?),
             "message_stop" => self.end()?,
-            "error" => return Err(reported(data)),
+            "error" => return Err(reported_error(data)),
             // Pings, and what later versions of the API may add.
             _ => {}
         }
@@ -69,76 +71,79 @@ impl Stream {
     }
 
     /// The stream has ended. One that said why the model stopped is complete.
-    pub(in crate::wire) fn end(&mut self) -> Result<(), Trouble> {
-        let stop = self.stop.ok_or(Trouble::Cut)?;
+    pub(in crate::wire) fn end(&mut self) -> Result<(), StreamError> {
+        let stop = self.stop.ok_or(StreamError::Cut)?;
         self.close()?;
-        self.arrival.done(stop, &self.asked);
+        self.queue.done(stop, &self.requested_model);
         Ok(())
     }
 
     fn begin(&mut self, start: MessageStart) {
-        self.arrival.model = start.message.model;
+        self.queue.model = start.message.model;
         self.count(start.message.usage);
     }
 
-    fn open(&mut self, block: Block<'_>) -> Result<(), Trouble> {
+    fn open(&mut self, block: AnthropicBlock<'_>) -> Result<(), StreamError> {
         self.close()?;
         self.open = match block.r#type.as_str() {
-            "text" => Open::Text,
-            "thinking" => Open::Thinking { thinking: String::new(), signature: String::new() },
+            "text" => PartialBlock::Text,
+            "thinking" => PartialBlock::Thinking { thinking: String::new(), signature: String::new() },
             "tool_use" => {
                 let input = block.input.map(RawValue::get).filter(|input| *input != "{}" && verbatim::is_object(input));
                 let input = input.unwrap_or_default().to_owned();
-                Open::Call { id: block.id.unwrap_or_default(), name: block.name.unwrap_or_default(), input }
+                PartialBlock::Call { id: block.id.unwrap_or_default(), name: block.name.unwrap_or_default(), input }
             }
-            "redacted_thinking" => return self.keep(&Kept::RedactedThinking { data: &block.data.unwrap_or_default() }),
+            "redacted_thinking" => {
+                return self
+                    .push_returned(&ReturnedThinking::RedactedThinking { data: &block.data.unwrap_or_default() });
+            }
             // A block of a server's own tool, and what later versions may add.
-            _ => Open::None,
+            _ => PartialBlock::None,
         };
         let (text, thinking, signature) = (block.text, block.thinking, block.signature);
-        self.extend(More { text, thinking, signature, partial_json: None })
+        self.extend(BlockDeltaBody { text, thinking, signature, partial_json: None })
     }
 
-    fn extend(&mut self, more: More) -> Result<(), Trouble> {
+    fn extend(&mut self, more: BlockDeltaBody) -> Result<(), StreamError> {
         match &mut self.open {
-            Open::None => {}
-            Open::Text => self.arrival.text(more.text.unwrap_or_default()),
-            Open::Thinking { thinking, signature } => {
+            PartialBlock::None => {}
+            PartialBlock::Text => self.queue.text(more.text.unwrap_or_default()),
+            PartialBlock::Thinking { thinking, signature } => {
                 let (text, sign) = (more.thinking.unwrap_or_default(), more.signature.unwrap_or_default());
-                self.arrival.hold(text.len() + sign.len())?;
+                self.queue.hold(text.len() + sign.len())?;
                 thinking.push_str(&text);
                 signature.push_str(&sign);
-                self.arrival.thinking(text);
+                self.queue.thinking(text);
             }
-            Open::Call { input, .. } => {
+            PartialBlock::Call { input, .. } => {
                 let json = more.partial_json.unwrap_or_default();
-                self.arrival.hold(json.len())?;
+                self.queue.hold(json.len())?;
                 input.push_str(&json);
             }
         }
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), Trouble> {
+    fn close(&mut self) -> Result<(), StreamError> {
         match mem::take(&mut self.open) {
-            Open::None | Open::Text => {}
-            Open::Call { id, name, input } => self.arrival.call(id, name, input),
+            PartialBlock::None | PartialBlock::Text => {}
+            PartialBlock::Call { id, name, input } => self.queue.call(id, name, input),
             // Without a signature the provider would not take it back.
-            Open::Thinking { signature, .. } if signature.is_empty() => {}
-            Open::Thinking { thinking, signature } => {
-                self.keep(&Kept::Thinking { thinking: &thinking, signature: &signature })?;
+            PartialBlock::Thinking { signature, .. } if signature.is_empty() => {}
+            PartialBlock::Thinking { thinking, signature } => {
+                self.push_returned(&ReturnedThinking::Thinking { thinking: &thinking, signature: &signature })?;
             }
         }
         Ok(())
     }
 
-    fn keep(&mut self, kept: &Kept<'_>) -> Result<(), Trouble> {
-        let json = serde_json::to_string(kept).map_err(|error| Trouble::Malformed(error.to_string()))?;
-        self.arrival.opaque(WIRE, json);
+    fn push_returned(&mut self, kept: &ReturnedThinking<'_>) -> Result<(), StreamError> {
+        let json = serde_json::to_string(kept).map_err(|error| StreamError::Malformed(error.to_string()))?;
+        self.queue.opaque(WIRE, json);
         Ok(())
     }
 
-    fn turn_to_end(&mut self, delta: MessageDelta) {
+    fn apply_message_delta(&mut self, delta: MessageDelta) {
         self.count(delta.usage);
         let Some(reason) = delta.delta.stop_reason else { return };
         self.stop = Some(match reason.as_str() {
@@ -148,17 +153,17 @@ impl Stream {
             _ => StopReason::End,
         });
         let explanation = delta.delta.stop_details.and_then(|details| details.explanation);
-        self.arrival.text(explanation.unwrap_or_default());
+        self.queue.text(explanation.unwrap_or_default());
     }
 
-    fn count(&mut self, tokens: Option<Tokens>) {
+    fn count(&mut self, tokens: Option<AnthropicUsage>) {
         let Some(more) = tokens else { return };
         let tokens = &mut self.tokens;
         tokens.input_tokens = more.input_tokens.max(tokens.input_tokens);
         tokens.output_tokens = more.output_tokens.max(tokens.output_tokens);
         tokens.cache_read_input_tokens = more.cache_read_input_tokens.max(tokens.cache_read_input_tokens);
         tokens.cache_creation_input_tokens = more.cache_creation_input_tokens.max(tokens.cache_creation_input_tokens);
-        self.arrival.usage = Some(Usage {
+        self.queue.usage = Some(Usage {
             input: tokens.input_tokens.unwrap_or(0),
             output: tokens.output_tokens.unwrap_or(0),
             cache_read: tokens.cache_read_input_tokens.unwrap_or(0),

@@ -4,21 +4,21 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::extra::{Extra, WIRE};
-use crate::wire::arrival::{Arrival, Trouble};
+use super::returned::{ReturnedExtra, WIRE};
+use crate::wire::delta_queue::{DeltaQueue, StreamError};
 
 /// One piece of a call.
 #[derive(Deserialize)]
-pub(super) struct Piece<'a> {
+pub(super) struct ToolCallDelta<'a> {
     index: Option<u64>,
     id: Option<String>,
-    function: Option<Function>,
+    function: Option<FunctionDelta>,
     #[serde(borrow)]
     extra_content: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
-struct Function {
+struct FunctionDelta {
     name: Option<String>,
     /// Text, but for servers that send the object itself.
     arguments: Option<Value>,
@@ -26,10 +26,10 @@ struct Function {
 
 /// The calls of an answer, while they arrive.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<Partial>);
+pub(super) struct PartialCalls(Vec<PartialCall>);
 
 #[derive(Debug, Default)]
-struct Partial {
+struct PartialCall {
     index: u64,
     id: String,
     name: String,
@@ -37,13 +37,13 @@ struct Partial {
     extra: Option<String>,
 }
 
-impl Calls {
+impl PartialCalls {
     /// Adds a piece to its call.
-    pub(super) fn add(&mut self, piece: Piece<'_>, arrival: &mut Arrival) -> Result<(), Trouble> {
+    pub(super) fn add(&mut self, piece: ToolCallDelta<'_>, arrival: &mut DeltaQueue) -> Result<(), StreamError> {
         let call = self.find(&piece, arrival)?;
-        let Function { name, arguments } = piece.function.unwrap_or_default();
+        let FunctionDelta { name, arguments } = piece.function.unwrap_or_default();
         let [id, name, arguments] = [piece.id.unwrap_or_default(), name.unwrap_or_default(), text(arguments)];
-        let extra = piece.extra_content.and_then(Extra::of_call);
+        let extra = piece.extra_content.and_then(ReturnedExtra::of_call);
         arrival.hold(id.len() + name.len() + arguments.len() + extra.as_ref().map_or(0, String::len))?;
         if call.id.is_empty() {
             call.id = id;
@@ -62,7 +62,7 @@ impl Calls {
     }
 
     /// Passes the calls on, in the order of their indexes, each after what must go back beside it.
-    pub(super) fn finish(&mut self, arrival: &mut Arrival) {
+    pub(super) fn finish(&mut self, arrival: &mut DeltaQueue) {
         self.0.sort_by_key(|call| call.index);
         for call in self.0.drain(..) {
             if let Some(extra) = call.extra {
@@ -73,7 +73,7 @@ impl Calls {
     }
 
     /// The call that a piece belongs to. Some servers leave the index out, or give every call the same one.
-    fn find(&mut self, piece: &Piece<'_>, arrival: &mut Arrival) -> Result<&mut Partial, Trouble> {
+    fn find(&mut self, piece: &ToolCallDelta<'_>, arrival: &mut DeltaQueue) -> Result<&mut PartialCall, StreamError> {
         // What a call counts for besides its words, so that there are not too many to search.
         const EACH: usize = 1024;
         let last = self.0.last().map_or(0, |call| call.index);
@@ -82,7 +82,7 @@ impl Calls {
             Some(at) if !piece.begins_after(&self.0[at]) => at,
             Some(_) | None => {
                 arrival.hold(EACH)?;
-                self.0.push(Partial { index, ..Partial::default() });
+                self.0.push(PartialCall { index, ..PartialCall::default() });
                 self.0.len() - 1
             }
         };
@@ -90,15 +90,15 @@ impl Calls {
     }
 }
 
-impl Piece<'_> {
+impl ToolCallDelta<'_> {
     /// Whether it begins another call than the one of the same index: with another id, or, where ids are missing too,
     /// with another name, or with the same name and new arguments behind whole ones.
-    fn begins_after(&self, call: &Partial) -> bool {
+    fn begins_after(&self, call: &PartialCall) -> bool {
         let id = self.id.as_deref().unwrap_or_default();
         if !id.is_empty() && !call.id.is_empty() {
             return id != call.id;
         }
-        let Some(Function { name: Some(name), arguments }) = &self.function else { return false };
+        let Some(FunctionDelta { name: Some(name), arguments }) = &self.function else { return false };
         if name.is_empty() || call.name.is_empty() {
             return false;
         }

@@ -1,9 +1,9 @@
 //! OpenAI Chat Completions, and the many servers that are compatible with it.
 
 mod calls;
-mod extra;
 mod request;
+mod returned;
 mod stream;
 
-pub(super) use request::{Limit, body};
-pub(super) use stream::Stream;
+pub(super) use request::{MaxTokensField, body};
+pub(super) use stream::ChatStream;

@@ -2,49 +2,49 @@
 
 use std::borrow::Cow;
 
-use protocol::{Answer, Block, Call, CallId, Effort, Image};
+use protocol::{CallId, ContentBlock, Image, ReasoningEffort, ToolCallRequest, ToolResult};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::extra::{Extra, WIRE};
-use crate::wire::names::safe;
-use crate::wire::thinks::can_reason;
+use super::returned::{ReturnedExtra, WIRE};
+use crate::wire::json_items::{self, JsonItems};
+use crate::wire::reasoning::can_reason;
+use crate::wire::safe_names::safe_name;
 use crate::wire::verbatim;
-use crate::wire::written::{self, Items};
-use crate::{Calls, Fold, Message, Part, Request, ToolSpec};
+use crate::{MessageFold, MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
 
 /// What a server calls the most tokens of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::wire) enum Limit {
+pub(in crate::wire) enum MaxTokensField {
     /// `max_completion_tokens`, which OpenAI's reasoning models insist on.
     Completion,
     /// `max_tokens`, which every compatible server knows.
     Tokens,
 }
 
-impl Limit {
+impl MaxTokensField {
     /// OpenAI itself knows the new name; any other address gets the one that everybody knows.
-    pub(in crate::wire) fn of(base_url: &str) -> Limit {
+    pub(in crate::wire) fn of(base_url: &str) -> MaxTokensField {
         let host = base_url.split("://").nth(1).unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
         let host = host.to_ascii_lowercase();
         let is_openai =
             host == "api.openai.com" || host.ends_with(".api.openai.com") || host.ends_with(".openai.azure.com");
-        if is_openai { Limit::Completion } else { Limit::Tokens }
+        if is_openai { MaxTokensField::Completion } else { MaxTokensField::Tokens }
     }
 }
 
 /// What comes before the messages.
 #[derive(Serialize)]
-struct Head<'a> {
+struct ChatRequestHead<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<ChatTool<'a>>,
 }
 
 /// What comes after them.
 #[derive(Serialize)]
-struct Tail {
+struct ChatRequestTail {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,13 +63,13 @@ struct StreamOptions {
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ChatTool<'a> {
     r#type: &'static str,
-    function: Function<'a>,
+    function: ChatFunction<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
+struct ChatFunction<'a> {
     name: Cow<'a, str>,
     description: &'a str,
     parameters: &'a Value,
@@ -77,19 +77,19 @@ struct Function<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Entry<'a> {
+enum ChatMessage<'a> {
     System {
         content: &'a str,
     },
     User {
-        content: Words<'a>,
+        content: ChatUserContent<'a>,
     },
     Assistant {
         content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<&'a RawValue>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<ToolCall<'a>>,
+        tool_calls: Vec<ChatToolCall<'a>>,
     },
     Tool {
         tool_call_id: Cow<'a, str>,
@@ -100,34 +100,34 @@ enum Entry<'a> {
 /// A user's words; a list only if there is more than words, since not every server reads one.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Words<'a> {
+enum ChatUserContent<'a> {
     Plain(String),
-    Parts(Vec<Content<'a>>),
+    Parts(Vec<ChatContentPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Content<'a> {
+enum ChatContentPart<'a> {
     Text { text: &'a str },
-    ImageUrl { image_url: Url },
+    ImageUrl { image_url: ChatImageUrl },
 }
 
 #[derive(Serialize)]
-struct Url {
+struct ChatImageUrl {
     url: String,
 }
 
 #[derive(Serialize)]
-struct ToolCall<'a> {
+struct ChatToolCall<'a> {
     id: Cow<'a, str>,
     r#type: &'static str,
-    function: Arguments<'a>,
+    function: ChatFunctionCall<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     extra_content: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
-struct Arguments<'a> {
+struct ChatFunctionCall<'a> {
     name: Cow<'a, str>,
     arguments: &'a str,
 }
@@ -135,118 +135,122 @@ struct Arguments<'a> {
 /// The body of `request` to `model`.
 pub(in crate::wire) fn body(
     model: &str,
-    request: &Request,
+    request: &ModelRequest,
     max_tokens: u32,
-    limit: Limit,
+    limit: MaxTokensField,
 ) -> serde_json::Result<Vec<u8>> {
-    let mut system = Items::default();
+    let mut system = JsonItems::default();
     if !request.system.is_empty() {
-        system.push(&Entry::System { content: &request.system });
+        system.push(&ChatMessage::System { content: &request.system });
     }
-    let may_not_call = request.calls == Calls::Forbidden && !request.tools.is_empty();
-    let head = Head { model, tools: request.tools.iter().map(tool).collect() };
-    let tail = Tail {
-        max_completion_tokens: (limit == Limit::Completion).then_some(max_tokens),
-        max_tokens: (limit == Limit::Tokens).then_some(max_tokens),
+    let may_not_call = request.call_policy == ToolCallPolicy::Forbidden && !request.tools.is_empty();
+    let head = ChatRequestHead { model, tools: request.tools.iter().map(tool).collect() };
+    let tail = ChatRequestTail {
+        max_completion_tokens: (limit == MaxTokensField::Completion).then_some(max_tokens),
+        max_tokens: (limit == MaxTokensField::Tokens).then_some(max_tokens),
         stream: true,
         stream_options: StreamOptions { include_usage: true },
-        reasoning_effort: request.effort.filter(|_| can_reason(model)).map(word),
+        reasoning_effort: request.effort.filter(|_| can_reason(model)).map(effort_name),
         tool_choice: may_not_call.then_some("none"),
     };
-    request.messages.fold(|sent: &Sent| written::object(&head, "messages", &[&system, &sent.0], &tail))
+    request.messages.fold(|sent: &ChatMessages| json_items::object(&head, "messages", &[&system, &sent.0], &tail))
 }
 
 /// The messages as they are sent.
 #[derive(Default)]
-struct Sent(Items);
+struct ChatMessages(JsonItems);
 
-impl Fold for Sent {
-    fn add(&mut self, _at: usize, message: &Message) {
+impl MessageFold for ChatMessages {
+    fn add(&mut self, _at: usize, message: &ModelMessage) {
         entries(message).iter().for_each(|entry| self.0.push(entry));
     }
 }
 
-fn word(effort: Effort) -> &'static str {
+fn effort_name(effort: ReasoningEffort) -> &'static str {
     match effort {
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
+        ReasoningEffort::Low => "low",
+        ReasoningEffort::Medium => "medium",
+        ReasoningEffort::High => "high",
     }
 }
 
-fn tool(tool: &ToolSpec) -> Tool<'_> {
-    let function = Function { name: safe(&tool.name), description: &tool.about, parameters: &tool.schema };
-    Tool { r#type: "function", function }
+fn tool(tool: &ToolSpec) -> ChatTool<'_> {
+    let function = ChatFunction { name: safe_name(&tool.name), description: &tool.about, parameters: &tool.schema };
+    ChatTool { r#type: "function", function }
 }
 
-fn entries(message: &Message) -> Vec<Entry<'_>> {
+fn entries(message: &ModelMessage) -> Vec<ChatMessage<'_>> {
     match message {
-        Message::User { parts } => user(parts).into_iter().collect(),
-        Message::Assistant { content } => said(content).into_iter().collect(),
-        Message::Answers { answers } => answers.iter().map(answer).collect(),
+        ModelMessage::User { parts } => user(parts).into_iter().collect(),
+        ModelMessage::Assistant { content } => assistant_message(content).into_iter().collect(),
+        ModelMessage::Answers { answers } => answers.iter().map(answer).collect(),
     }
 }
 
-fn user(parts: &[Part]) -> Option<Entry<'_>> {
-    let parts: Vec<Content<'_>> = parts.iter().filter_map(part).collect();
-    let texts: Option<Vec<&str>> = parts.iter().map(Content::text).collect();
+fn user(parts: &[MessagePart]) -> Option<ChatMessage<'_>> {
+    let parts: Vec<ChatContentPart<'_>> = parts.iter().filter_map(part).collect();
+    let texts: Option<Vec<&str>> = parts.iter().map(ChatContentPart::text).collect();
     match texts {
         Some(texts) if texts.is_empty() => None,
-        Some(texts) => Some(Entry::User { content: Words::Plain(texts.join("\n")) }),
-        None => Some(Entry::User { content: Words::Parts(parts) }),
+        Some(texts) => Some(ChatMessage::User { content: ChatUserContent::Plain(texts.join("\n")) }),
+        None => Some(ChatMessage::User { content: ChatUserContent::Parts(parts) }),
     }
 }
 
-fn part(part: &Part) -> Option<Content<'_>> {
+fn part(part: &MessagePart) -> Option<ChatContentPart<'_>> {
     match part {
-        Part::Text(text) => (!text.trim().is_empty()).then_some(Content::Text { text }),
-        Part::Image(Image { media, data }) => {
-            Some(Content::ImageUrl { image_url: Url { url: format!("data:{media};base64,{data}") } })
+        MessagePart::Text(text) => (!text.trim().is_empty()).then_some(ChatContentPart::Text { text }),
+        MessagePart::Image(Image { media, data }) => {
+            Some(ChatContentPart::ImageUrl { image_url: ChatImageUrl { url: format!("data:{media};base64,{data}") } })
         }
     }
 }
 
-impl<'a> Content<'a> {
+impl<'a> ChatContentPart<'a> {
     fn text(&self) -> Option<&'a str> {
         match self {
-            Content::Text { text } => Some(text),
-            Content::ImageUrl { .. } => None,
+            ChatContentPart::Text { text } => Some(text),
+            ChatContentPart::ImageUrl { .. } => None,
         }
     }
 }
 
 /// What the model said; none if nothing of it can be sent.
-fn said(content: &[Block]) -> Option<Entry<'_>> {
+fn assistant_message(content: &[ContentBlock]) -> Option<ChatMessage<'_>> {
     let mut texts = Vec::new();
     let mut tool_calls = Vec::new();
-    let mut extra = Extra::default();
+    let mut extra = ReturnedExtra::default();
     let mut reasoning_content = None;
     for block in content {
         match block {
-            Block::Text { text } if text.trim().is_empty() => {}
-            Block::Text { text } => texts.push(text.as_str()),
-            Block::Call(call) => tool_calls.push(tool_call(call, extra.extra_content.take())),
-            Block::Opaque { provider, json } if provider == WIRE => {
+            ContentBlock::Text { text } if text.trim().is_empty() => {}
+            ContentBlock::Text { text } => texts.push(text.as_str()),
+            ContentBlock::Call(call) => tool_calls.push(tool_call(call, extra.extra_content.take())),
+            ContentBlock::Opaque { provider, json } if provider == WIRE => {
                 extra = serde_json::from_str(json).unwrap_or_default();
                 reasoning_content = extra.reasoning_content.or(reasoning_content);
             }
             // For people.
-            Block::Thinking { .. } | Block::Opaque { .. } => {}
+            ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => {}
         }
     }
     // Reasoning is only wanted back while its calls are being answered.
     let reasoning_content = reasoning_content.filter(|_| !tool_calls.is_empty());
     let content = (!texts.is_empty()).then(|| texts.join("\n"));
-    (content.is_some() || !tool_calls.is_empty()).then_some(Entry::Assistant { content, reasoning_content, tool_calls })
+    (content.is_some() || !tool_calls.is_empty()).then_some(ChatMessage::Assistant {
+        content,
+        reasoning_content,
+        tool_calls,
+    })
 }
 
-fn tool_call<'a>(call: &'a Call, extra_content: Option<&'a RawValue>) -> ToolCall<'a> {
-    let function = Arguments { name: safe(&call.tool), arguments: verbatim::arguments(call).get() };
-    ToolCall { id: safe(&call.id.0), r#type: "function", function, extra_content }
+fn tool_call<'a>(call: &'a ToolCallRequest, extra_content: Option<&'a RawValue>) -> ChatToolCall<'a> {
+    let function = ChatFunctionCall { name: safe_name(&call.tool), arguments: verbatim::arguments(call).get() };
+    ChatToolCall { id: safe_name(&call.id.0), r#type: "function", function, extra_content }
 }
 
-fn answer((id, answer): &(CallId, Answer)) -> Entry<'_> {
-    Entry::Tool { tool_call_id: safe(&id.0), content: &answer.text }
+fn answer((id, answer): &(CallId, ToolResult)) -> ChatMessage<'_> {
+    ChatMessage::Tool { tool_call_id: safe_name(&id.0), content: &answer.text }
 }
 
 #[cfg(test)]
@@ -255,12 +259,12 @@ mod tests {
 
     #[test]
     fn only_openai_gets_its_own_name_for_the_limit() {
-        assert_eq!(Limit::of("https://api.openai.com/v1"), Limit::Completion);
-        assert_eq!(Limit::of("https://eu.API.OpenAI.com/v1"), Limit::Completion);
-        assert_eq!(Limit::of("https://mine.openai.azure.com/openai/v1"), Limit::Completion);
+        assert_eq!(MaxTokensField::of("https://api.openai.com/v1"), MaxTokensField::Completion);
+        assert_eq!(MaxTokensField::of("https://eu.API.OpenAI.com/v1"), MaxTokensField::Completion);
+        assert_eq!(MaxTokensField::of("https://mine.openai.azure.com/openai/v1"), MaxTokensField::Completion);
         for other in ["http://127.0.0.1:8080/v1", "https://openrouter.ai/api/v1", "https://api.openai.com.evil/v1", ""]
         {
-            assert_eq!(Limit::of(other), Limit::Tokens, "{other}");
+            assert_eq!(MaxTokensField::of(other), MaxTokensField::Tokens, "{other}");
         }
     }
 }

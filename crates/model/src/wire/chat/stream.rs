@@ -1,21 +1,21 @@
 //! The chunks of a Chat Completions answer.
 
-use net::sse::Event;
+use net::sse::ServerSentEvent;
 use protocol::{StopReason, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::calls::{Calls, Piece};
-use super::extra::{Extra, WIRE};
-use crate::wire::arrival::{Arrival, Trouble};
-use crate::wire::events::{parse, reported};
+use super::calls::{PartialCalls, ToolCallDelta};
+use super::returned::{ReturnedExtra, WIRE};
+use crate::wire::delta_queue::{DeltaQueue, StreamError};
+use crate::wire::events::{parse, reported_error};
 
 /// A Chat Completions answer while it arrives.
 #[derive(Debug, Default)]
-pub(in crate::wire) struct Stream {
-    asked: String,
-    arrival: Arrival,
-    calls: Calls,
+pub(in crate::wire) struct ChatStream {
+    requested_model: String,
+    queue: DeltaQueue,
+    calls: PartialCalls,
     /// Reasoning that must go back with the calls it led to.
     reasoning: String,
     has_refused: bool,
@@ -23,77 +23,77 @@ pub(in crate::wire) struct Stream {
 }
 
 #[derive(Deserialize)]
-struct Chunk<'a> {
+struct ChatChunk<'a> {
     model: Option<String>,
     #[serde(borrow)]
-    choices: Option<Vec<Choice<'a>>>,
-    usage: Option<Tokens>,
+    choices: Option<Vec<ChatChoice<'a>>>,
+    usage: Option<ChatUsage>,
     error: Option<Value>,
     /// What it is; some servers send the error itself as a chunk.
     object: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Choice<'a> {
+struct ChatChoice<'a> {
     index: Option<u64>,
     #[serde(borrow)]
-    delta: Option<Delta<'a>>,
+    delta: Option<ChatDelta<'a>>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Delta<'a> {
+struct ChatDelta<'a> {
     /// Text, but for servers that send a list of parts.
     content: Option<Value>,
     refusal: Option<String>,
     reasoning_content: Option<String>,
     reasoning: Option<String>,
     #[serde(borrow)]
-    tool_calls: Option<Vec<Piece<'a>>>,
+    tool_calls: Option<Vec<ToolCallDelta<'a>>>,
 }
 
 /// What was used; the prompt counts what the cache held.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Tokens {
+struct ChatUsage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<Details>,
+    prompt_tokens_details: Option<ChatUsageDetails>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Details {
+struct ChatUsageDetails {
     cached_tokens: Option<u64>,
     cache_write_tokens: Option<u64>,
 }
 
-impl Stream {
+impl ChatStream {
     /// An answer of the model that was asked as `asked`.
-    pub(in crate::wire) fn new(asked: &str) -> Stream {
-        Stream { asked: asked.to_owned(), ..Stream::default() }
+    pub(in crate::wire) fn new(asked: &str) -> ChatStream {
+        ChatStream { requested_model: asked.to_owned(), ..ChatStream::default() }
     }
 
     /// What has arrived.
-    pub(in crate::wire) fn arrival(&mut self) -> &mut Arrival {
-        &mut self.arrival
+    pub(in crate::wire) fn queue(&mut self) -> &mut DeltaQueue {
+        &mut self.queue
     }
 
     /// Takes an event in.
-    pub(in crate::wire) fn event(&mut self, event: &Event) -> Result<(), Trouble> {
+    pub(in crate::wire) fn event(&mut self, event: &ServerSentEvent) -> Result<(), StreamError> {
         if event.data.trim() == "[DONE]" {
             return self.end();
         }
-        let chunk: Chunk<'_> = parse(&event.data)?;
+        let chunk: ChatChunk<'_> = parse(&event.data)?;
         let is_error = event.name == "error" || chunk.object.as_deref() == Some("error");
         if is_error || chunk.error.is_some_and(|error| !error.is_null()) {
-            return Err(reported(&event.data));
+            return Err(reported_error(&event.data));
         }
         if let Some(model) = chunk.model.filter(|model| !model.is_empty()) {
-            self.arrival.model = Some(model);
+            self.queue.model = Some(model);
         }
         if let Some(tokens) = chunk.usage {
-            self.arrival.usage = Some(usage(tokens));
+            self.queue.usage = Some(usage(tokens));
         }
         // One answer was asked for; others would be somebody else's.
         for choice in chunk.choices.unwrap_or_default().into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
@@ -103,16 +103,16 @@ impl Stream {
     }
 
     /// The stream has ended. One that said why the model stopped is complete.
-    pub(in crate::wire) fn end(&mut self) -> Result<(), Trouble> {
-        let stop = self.stop.ok_or(Trouble::Cut)?;
+    pub(in crate::wire) fn end(&mut self) -> Result<(), StreamError> {
+        let stop = self.stop.ok_or(StreamError::Cut)?;
         self.keep_reasoning();
-        self.calls.finish(&mut self.arrival);
+        self.calls.finish(&mut self.queue);
         let stop = if self.has_refused { StopReason::Refusal } else { stop };
-        self.arrival.done(stop, &self.asked);
+        self.queue.done(stop, &self.requested_model);
         Ok(())
     }
 
-    fn choice(&mut self, choice: Choice<'_>) -> Result<(), Trouble> {
+    fn choice(&mut self, choice: ChatChoice<'_>) -> Result<(), StreamError> {
         if let Some(delta) = choice.delta {
             self.delta(delta)?;
         }
@@ -121,27 +121,27 @@ impl Stream {
             Some("tool_calls" | "function_call") => Some(StopReason::Calls),
             Some("length") => Some(StopReason::Length),
             Some("content_filter") => Some(StopReason::Refusal),
-            Some("error") => return Err(Trouble::Malformed("the provider stopped with an error".into())),
+            Some("error") => return Err(StreamError::Malformed("the provider stopped with an error".into())),
             Some(_) => Some(StopReason::End),
         };
         Ok(())
     }
 
-    fn delta(&mut self, delta: Delta<'_>) -> Result<(), Trouble> {
+    fn delta(&mut self, delta: ChatDelta<'_>) -> Result<(), StreamError> {
         if let Some(more) = delta.reasoning_content.filter(|more| !more.is_empty()) {
-            self.arrival.hold(more.len())?;
+            self.queue.hold(more.len())?;
             self.reasoning.push_str(&more);
-            self.arrival.thinking(more);
+            self.queue.thinking(more);
         } else {
-            self.arrival.thinking(delta.reasoning.unwrap_or_default());
+            self.queue.thinking(delta.reasoning.unwrap_or_default());
         }
-        self.arrival.text(text(delta.content));
+        self.queue.text(text(delta.content));
         if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
             self.has_refused = true;
-            self.arrival.text(refusal);
+            self.queue.text(refusal);
         }
         for piece in delta.tool_calls.unwrap_or_default() {
-            self.calls.add(piece, &mut self.arrival)?;
+            self.calls.add(piece, &mut self.queue)?;
         }
         Ok(())
     }
@@ -150,8 +150,8 @@ impl Stream {
         if self.reasoning.is_empty() || self.calls.is_empty() {
             return;
         }
-        if let Some(json) = Extra::of_message(&self.reasoning) {
-            self.arrival.opaque(WIRE, json);
+        if let Some(json) = ReturnedExtra::of_message(&self.reasoning) {
+            self.queue.opaque(WIRE, json);
         }
     }
 }
@@ -164,7 +164,7 @@ fn text(content: Option<Value>) -> String {
     }
 }
 
-fn usage(tokens: Tokens) -> Usage {
+fn usage(tokens: ChatUsage) -> Usage {
     let details = tokens.prompt_tokens_details.unwrap_or_default();
     let (cache_read, cache_write) = (details.cached_tokens.unwrap_or(0), details.cache_write_tokens.unwrap_or(0));
     let input = tokens.prompt_tokens.unwrap_or(0).saturating_sub(cache_read).saturating_sub(cache_write);

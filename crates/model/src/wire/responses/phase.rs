@@ -10,7 +10,7 @@ pub(super) const WIRE: &str = "responses";
 /// What a message was for. It stands before the words, and is no item of its own.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Phase<'a> {
+pub(super) struct MessagePhase<'a> {
     #[serde(borrow)]
     pub(super) phase: Cow<'a, str>,
 }

@@ -2,46 +2,46 @@
 
 use std::borrow::Cow;
 
-use protocol::{Answer, Block, Call, CallId, Effort, Image};
+use protocol::{CallId, ContentBlock, Image, ReasoningEffort, ToolCallRequest, ToolResult};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::phase::{Phase, WIRE};
+use super::phase::{MessagePhase, WIRE};
 use crate::wire::account::digest;
-use crate::wire::names::safe;
-use crate::wire::thinks::can_reason;
+use crate::wire::json_items::{self, JsonItems};
+use crate::wire::reasoning::can_reason;
+use crate::wire::safe_names::safe_name;
 use crate::wire::verbatim;
-use crate::wire::written::{self, Items};
-use crate::{Calls, Fold, Message, Part, Request, ToolSpec};
+use crate::{MessageFold, MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
 
 /// What comes before the input.
 #[derive(Serialize)]
-struct Head<'a> {
+struct ResponsesRequestHead<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<ResponsesTool<'a>>,
 }
 
 /// What comes after it.
 #[derive(Serialize)]
-struct Tail {
+struct ResponsesRequestTail {
     max_output_tokens: u32,
     stream: bool,
     store: bool,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Reasoning>,
+    reasoning: Option<ReasoningConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<&'static str>,
     prompt_cache_key: String,
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ResponsesTool<'a> {
     r#type: &'static str,
     name: Cow<'a, str>,
     description: &'a str,
@@ -51,10 +51,10 @@ struct Tool<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Item<'a> {
+enum ResponsesInputItem<'a> {
     Message {
         role: &'static str,
-        content: Words<'a>,
+        content: ResponsesMessageContent<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         phase: Option<Cow<'a, str>>,
     },
@@ -75,30 +75,31 @@ enum Item<'a> {
 /// A message's content: the model's own words are plain, a user's are a list.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Words<'a> {
+enum ResponsesMessageContent<'a> {
     Said(&'a str),
-    Parts(Vec<Content<'a>>),
+    Parts(Vec<ResponsesInputContent<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Content<'a> {
+enum ResponsesInputContent<'a> {
     InputText { text: &'a str },
     InputImage { detail: &'static str, image_url: String },
 }
 
 #[derive(Serialize)]
-struct Reasoning {
+struct ReasoningConfig {
     effort: &'static str,
     summary: &'static str,
 }
 
 /// The body of `request` to `model`.
-pub(in crate::wire) fn body(model: &str, request: &Request, max_tokens: u32) -> serde_json::Result<Vec<u8>> {
-    let may_not_call = request.calls == Calls::Forbidden && !request.tools.is_empty();
+pub(in crate::wire) fn body(model: &str, request: &ModelRequest, max_tokens: u32) -> serde_json::Result<Vec<u8>> {
+    let may_not_call = request.call_policy == ToolCallPolicy::Forbidden && !request.tools.is_empty();
     let can_reason = can_reason(model);
-    let head = Head { model, instructions: &request.system, tools: request.tools.iter().map(tool).collect() };
-    let tail = Tail {
+    let head =
+        ResponsesRequestHead { model, instructions: &request.system, tools: request.tools.iter().map(tool).collect() };
+    let tail = ResponsesRequestTail {
         max_output_tokens: max_tokens,
         stream: true,
         store: false,
@@ -108,92 +109,102 @@ pub(in crate::wire) fn body(model: &str, request: &Request, max_tokens: u32) -> 
         tool_choice: may_not_call.then_some("none"),
         prompt_cache_key: cache_key(request),
     };
-    request.messages.fold(|sent: &Sent| written::object(&head, "input", &[&sent.0], &tail))
+    request.messages.fold(|sent: &ResponsesInput| json_items::object(&head, "input", &[&sent.0], &tail))
 }
 
 /// The messages as they are sent.
 #[derive(Default)]
-struct Sent(Items);
+struct ResponsesInput(JsonItems);
 
-impl Fold for Sent {
-    fn add(&mut self, _at: usize, message: &Message) {
+impl MessageFold for ResponsesInput {
+    fn add(&mut self, _at: usize, message: &ModelMessage) {
         items(message).iter().for_each(|item| self.0.push(item));
     }
 }
 
 /// A key that one conversation keeps, so that its requests meet the same cache.
-fn cache_key(request: &Request) -> String {
+fn cache_key(request: &ModelRequest) -> String {
     let first = request.messages.first().map(|message| format!("{message:?}")).unwrap_or_default();
     format!("bosun-{}", digest(&format!("{}\0{}\0{first}", request.path, request.system)))
 }
 
-fn tool(tool: &ToolSpec) -> Tool<'_> {
-    let (name, description) = (safe(&tool.name), tool.about.as_str());
-    Tool { r#type: "function", name, description, parameters: &tool.schema, strict: false }
+fn tool(tool: &ToolSpec) -> ResponsesTool<'_> {
+    let (name, description) = (safe_name(&tool.name), tool.about.as_str());
+    ResponsesTool { r#type: "function", name, description, parameters: &tool.schema, strict: false }
 }
 
-fn reasoning(effort: Effort) -> Reasoning {
+fn reasoning(effort: ReasoningEffort) -> ReasoningConfig {
     let effort = match effort {
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
+        ReasoningEffort::Low => "low",
+        ReasoningEffort::Medium => "medium",
+        ReasoningEffort::High => "high",
     };
-    Reasoning { effort, summary: "auto" }
+    ReasoningConfig { effort, summary: "auto" }
 }
 
-fn items(message: &Message) -> Vec<Item<'_>> {
+fn items(message: &ModelMessage) -> Vec<ResponsesInputItem<'_>> {
     match message {
-        Message::User { parts } => user(parts).into_iter().collect(),
-        Message::Assistant { content } => said(content),
-        Message::Answers { answers } => answers.iter().map(answer).collect(),
+        ModelMessage::User { parts } => user(parts).into_iter().collect(),
+        ModelMessage::Assistant { content } => assistant_items(content),
+        ModelMessage::Answers { answers } => answers.iter().map(answer).collect(),
     }
 }
 
-fn user(parts: &[Part]) -> Option<Item<'_>> {
-    let content: Vec<Content<'_>> = parts.iter().filter_map(part).collect();
+fn user(parts: &[MessagePart]) -> Option<ResponsesInputItem<'_>> {
+    let content: Vec<ResponsesInputContent<'_>> = parts.iter().filter_map(part).collect();
     let message = !content.is_empty();
-    message.then_some(Item::Message { role: "user", content: Words::Parts(content), phase: None })
+    message.then_some(ResponsesInputItem::Message {
+        role: "user",
+        content: ResponsesMessageContent::Parts(content),
+        phase: None,
+    })
 }
 
-fn part(part: &Part) -> Option<Content<'_>> {
+fn part(part: &MessagePart) -> Option<ResponsesInputContent<'_>> {
     match part {
-        Part::Text(text) => (!text.trim().is_empty()).then_some(Content::InputText { text }),
-        Part::Image(Image { media, data }) => {
-            Some(Content::InputImage { detail: "auto", image_url: format!("data:{media};base64,{data}") })
+        MessagePart::Text(text) => (!text.trim().is_empty()).then_some(ResponsesInputContent::InputText { text }),
+        MessagePart::Image(Image { media, data }) => {
+            Some(ResponsesInputContent::InputImage { detail: "auto", image_url: format!("data:{media};base64,{data}") })
         }
     }
 }
 
 /// What the model said. Reasoning that nothing follows is refused by the provider, and so is left out.
-fn said(content: &[Block]) -> Vec<Item<'_>> {
+fn assistant_items(content: &[ContentBlock]) -> Vec<ResponsesInputItem<'_>> {
     let mut items = Vec::new();
     let mut phase = None;
     for block in content {
         match block {
-            Block::Text { text } if text.trim().is_empty() => {}
-            Block::Text { text } => {
-                items.push(Item::Message { role: "assistant", content: Words::Said(text), phase: phase.take() });
+            ContentBlock::Text { text } if text.trim().is_empty() => {}
+            ContentBlock::Text { text } => {
+                items.push(ResponsesInputItem::Message {
+                    role: "assistant",
+                    content: ResponsesMessageContent::Said(text),
+                    phase: phase.take(),
+                });
             }
-            Block::Call(call) => items.push(function_call(call)),
-            Block::Opaque { provider, json } if provider == WIRE => match serde_json::from_str::<Phase<'_>>(json) {
-                Ok(marked) => phase = Some(marked.phase),
-                Err(_) => items.extend(verbatim::object(json).map(Item::Verbatim)),
-            },
+            ContentBlock::Call(call) => items.push(function_call(call)),
+            ContentBlock::Opaque { provider, json } if provider == WIRE => {
+                match serde_json::from_str::<MessagePhase<'_>>(json) {
+                    Ok(marked) => phase = Some(marked.phase),
+                    Err(_) => items.extend(verbatim::object(json).map(ResponsesInputItem::Verbatim)),
+                }
+            }
             // For people; what the provider needs of it is in an opaque block.
-            Block::Thinking { .. } | Block::Opaque { .. } => {}
+            ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => {}
         }
     }
-    while let Some(Item::Verbatim(_)) = items.last() {
+    while let Some(ResponsesInputItem::Verbatim(_)) = items.last() {
         items.pop();
     }
     items
 }
 
-fn function_call(call: &Call) -> Item<'_> {
-    let (call_id, name) = (safe(&call.id.0), safe(&call.tool));
-    Item::FunctionCall { call_id, name, arguments: verbatim::arguments(call).get() }
+fn function_call(call: &ToolCallRequest) -> ResponsesInputItem<'_> {
+    let (call_id, name) = (safe_name(&call.id.0), safe_name(&call.tool));
+    ResponsesInputItem::FunctionCall { call_id, name, arguments: verbatim::arguments(call).get() }
 }
 
-fn answer((id, answer): &(CallId, Answer)) -> Item<'_> {
-    Item::FunctionCallOutput { call_id: safe(&id.0), output: &answer.text }
+fn answer((id, answer): &(CallId, ToolResult)) -> ResponsesInputItem<'_> {
+    ResponsesInputItem::FunctionCallOutput { call_id: safe_name(&id.0), output: &answer.text }
 }

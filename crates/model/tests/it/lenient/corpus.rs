@@ -1,7 +1,7 @@
 //! Every output of the corpus, whole and in pieces, and under the conditions in which nothing may be called.
 
-use bosun_model::{Calls, Delta, Model, Skill};
-use protocol::{Block, Call, CallId, StopReason};
+use bosun_model::{Delta, Model, ModelTier, ToolCallPolicy};
+use protocol::{CallId, ContentBlock, StopReason, ToolCallRequest};
 
 use super::read::{READ, Read};
 use super::refused::REFUSED;
@@ -14,7 +14,7 @@ fn calls(read: &Read) -> bool {
 #[test]
 fn the_model_is_still_itself() {
     let model = lenient(Vec::new());
-    assert_eq!((model.name(), model.facts().skill), ("said/it", Skill::Small));
+    assert_eq!((model.name(), model.facts().tier), ("said/it", ModelTier::Small));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn an_answer_that_was_cut_calls_nothing() {
 #[test]
 fn nothing_is_called_when_calls_are_forbidden() {
     for case in READ.iter().filter(|case| calls(case)) {
-        let reply = reply(vec![Delta::Text(case.text.into()), done(StopReason::End)], Calls::Forbidden);
+        let reply = reply(vec![Delta::Text(case.text.into()), done(StopReason::End)], ToolCallPolicy::Forbidden);
         assert_eq!(reply.stop, StopReason::End);
         assert_text(&reply.content, case.text);
     }
@@ -69,24 +69,25 @@ fn nothing_is_called_when_calls_are_forbidden() {
 
 #[test]
 fn structured_calls_pass_and_texts_beside_them_are_texts() {
-    let call = Call { id: CallId("x".into()), tool: "view".into(), input: "{".into() };
+    let call = ToolCallRequest { id: CallId("x".into()), tool: "view".into(), input: "{".into() };
     let stop = StopReason::Calls;
     for case in READ.iter().filter(|case| calls(case)) {
         let (text, structured) = (Delta::Text(case.text.into()), Delta::Call(call.clone()));
-        let after = reply(vec![text.clone(), structured.clone(), done(stop)], Calls::Allowed);
-        let Some((Block::Call(last), before)) = after.content.split_last() else { panic!("{after:?}") };
+        let after = reply(vec![text.clone(), structured.clone(), done(stop)], ToolCallPolicy::Allowed);
+        let Some((ContentBlock::Call(last), before)) = after.content.split_last() else { panic!("{after:?}") };
         assert_eq!(*last, call);
         assert_text(before, case.text);
-        let before = reply(vec![structured, text, done(stop)], Calls::Allowed);
-        assert_eq!(before.content, [vec![Block::Call(call.clone())], only(case.text)].concat());
+        let before = reply(vec![structured, text, done(stop)], ToolCallPolicy::Allowed);
+        assert_eq!(before.content, [vec![ContentBlock::Call(call.clone())], only(case.text)].concat());
     }
 }
 
 /// The content is the text, but for thoughts at its beginning when they were told apart.
-fn assert_text(content: &[Block], text: &str) {
+fn assert_text(content: &[ContentBlock], text: &str) {
     let thoughts = text.strip_prefix("<think>").and_then(|text| text.rsplit_once("</think>"));
     let rest = thoughts.map_or(text, |(_, rest)| rest.trim_start());
-    let content = content.strip_prefix(&[Block::Thinking { text: "I need the file.".into() }]).unwrap_or(content);
+    let content =
+        content.strip_prefix(&[ContentBlock::Thinking { text: "I need the file.".into() }]).unwrap_or(content);
     assert_eq!(content, only(rest));
 }
 
@@ -95,8 +96,8 @@ fn ids_tell_the_calls_of_an_answer_and_of_its_turn_apart() {
     let one = "<tool_call>{\"name\": \"todos\"}</tool_call>";
     let reply = read(&format!("{one}{one} and\n```json\n[{{\"tool\": \"view\", \"path\": \"a\"}}]\n```"));
     let ids = reply.content.iter().filter_map(|block| match block {
-        Block::Call(call) => Some(call.id.0.as_str()),
-        Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        ContentBlock::Call(call) => Some(call.id.0.as_str()),
+        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
     });
     assert_eq!(ids.collect::<Vec<_>>(), ["text-3-1", "text-3-2", "text-3-3"]);
 }
@@ -114,7 +115,7 @@ fn words_flow_on_until_something_may_be_a_call_and_again_when_it_is_none() {
         text(" on"),
         text(" <tool_bar> it goes."),
     ];
-    assert_eq!(pieces(deltas, Calls::Allowed), expected);
+    assert_eq!(pieces(deltas, ToolCallPolicy::Allowed), expected);
 }
 
 #[test]
@@ -122,7 +123,7 @@ fn thoughts_flow_too() {
     let deltas = ["<thi", "nk> a b", " c</th", "e </thi", "nk>\n", "d"].map(|text| Delta::Text(text.into())).to_vec();
     let think = |text: &str| Delta::Thinking(text.into());
     let expected = [think("a b"), think(" c"), think("</the"), Delta::Text("d".into())];
-    assert_eq!(pieces(deltas, Calls::Allowed), expected);
+    assert_eq!(pieces(deltas, ToolCallPolicy::Allowed), expected);
 }
 
 #[test]
@@ -130,8 +131,8 @@ fn what_comes_in_other_forms_keeps_its_place() {
     let thinking = Delta::Thinking("hm".into());
     let call = "<tool_call>{\"name\": \"todos\"}</tool_call>";
     let deltas = |text: &str| vec![Delta::Text(text.into()), thinking.clone(), done(StopReason::End)];
-    assert_eq!(lines(&reply(deltas("a <tool_call>"), Calls::Allowed)), ["says a <tool_call>", "thinks hm"]);
-    assert_eq!(lines(&reply(deltas(call), Calls::Allowed)), ["calls todos {}", "thinks hm"]);
+    assert_eq!(lines(&reply(deltas("a <tool_call>"), ToolCallPolicy::Allowed)), ["says a <tool_call>", "thinks hm"]);
+    assert_eq!(lines(&reply(deltas(call), ToolCallPolicy::Allowed)), ["calls todos {}", "thinks hm"]);
 }
 
 #[test]

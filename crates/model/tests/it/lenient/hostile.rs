@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bosun_model::{Calls, Delta, Model, Reply};
+use bosun_model::{Delta, Model, ModelReply, ToolCallPolicy};
 use futures_util::{FutureExt, StreamExt};
 use protocol::{ModelFault, StopReason};
 
@@ -60,7 +60,7 @@ fn white_space_without_end_is_no_text_for_ever() {
     for beginning in ["", "<think>", "<think></think>", "```json\n"] {
         let first = Delta::Text(beginning.into());
         let deltas = std::iter::once(first).chain(std::iter::repeat_n(Delta::Text(" ".repeat(MIB)), 34));
-        let asked = Reply::collect(lenient(deltas.collect()).ask(request(Calls::Allowed)));
+        let asked = ModelReply::collect(lenient(deltas.collect()).ask(request(ToolCallPolicy::Allowed)));
         let error = asked.now_or_never().unwrap().unwrap_err();
         assert_eq!(error.fault, ModelFault::Terminal, "{beginning}");
     }
@@ -91,13 +91,13 @@ fn nesting_has_a_limit() {
 #[test]
 fn an_answer_that_breaks_off_calls_nothing() {
     let text = Delta::Text("<tool_call>{\"name\": \"todos\"}</tool_call>".into());
-    let cut = lenient(vec![text]).ask(request(Calls::Allowed)).collect::<Vec<_>>();
+    let cut = lenient(vec![text]).ask(request(ToolCallPolicy::Allowed)).collect::<Vec<_>>();
     assert_eq!(cut.now_or_never().unwrap(), []);
 }
 
 #[test]
 fn pieces_of_nothing_come_to_an_end() {
     let deltas = std::iter::repeat_n(Delta::Text(String::new()), 3 * MIB);
-    let asked = Reply::collect(lenient(deltas.collect()).ask(request(Calls::Allowed)));
+    let asked = ModelReply::collect(lenient(deltas.collect()).ask(request(ToolCallPolicy::Allowed)));
     assert_eq!(asked.now_or_never().unwrap().unwrap_err().fault, ModelFault::Terminal);
 }

@@ -1,7 +1,7 @@
 //! What holds for every answer.
 
 use proptest::prelude::*;
-use protocol::{Block, StopReason};
+use protocol::{ContentBlock, StopReason};
 
 use super::stage::{lines, only, read, read_in_pieces};
 
@@ -67,8 +67,8 @@ fn thinks(text: &str) -> bool {
     text.trim_start().starts_with("<think>")
 }
 
-fn is_call(block: &Block) -> bool {
-    matches!(block, Block::Call(_))
+fn is_call(block: &ContentBlock) -> bool {
+    matches!(block, ContentBlock::Call(_))
 }
 
 proptest! {
@@ -114,7 +114,7 @@ proptest! {
         let arguments = serde_json::json!({ "path": path, "from": from, "more": [1.5, null, true, { "a": path }] });
         let pretty = serde_json::to_string_pretty(&arguments).unwrap();
         let reply = read(&format!("{spaces}{{\"name\": \"view\",{spaces}\"arguments\": {pretty}}}{spaces}"));
-        let [Block::Call(call)] = &reply.content[..] else { panic!("{reply:?}") };
+        let [ContentBlock::Call(call)] = &reply.content[..] else { panic!("{reply:?}") };
         prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&call.input).unwrap(), arguments);
     }
 }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use bosun_model::{Calls, Delta, Deltas, Facts, Lenient, Message, Model, Reply, Request, Skill, ToolSpec};
+use bosun_model::{
+    Delta, Deltas, LenientModel, Model, ModelFacts, ModelMessage, ModelReply, ModelRequest, ModelTier, ToolCallPolicy,
+    ToolSpec,
+};
 use futures_util::{FutureExt, StreamExt, stream};
-use protocol::{At, Block, StopReason, Usage};
+use protocol::{ContentBlock, StopReason, Timestamp, Usage};
 use serde_json::{Value, json};
 
-const SMALL: Facts = Facts { skill: Skill::Small, ..Facts::UNKNOWN };
+const SMALL: ModelFacts = ModelFacts { tier: ModelTier::Small, ..ModelFacts::UNKNOWN };
 
 #[derive(Debug)]
 struct Said(Vec<Delta>);
@@ -17,11 +20,11 @@ impl Model for Said {
         "said/it"
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         &SMALL
     }
 
-    fn ask(&self, _request: Request) -> Deltas {
+    fn ask(&self, _request: ModelRequest) -> Deltas {
         stream::iter(self.0.clone().into_iter().map(Ok)).boxed()
     }
 }
@@ -31,7 +34,7 @@ fn tool(name: &str, properties: Value) -> ToolSpec {
     ToolSpec { name: name.into(), about: String::new(), schema }
 }
 
-pub(crate) fn request(calls: Calls) -> Request {
+pub(crate) fn request(calls: ToolCallPolicy) -> ModelRequest {
     let text = json!({ "type": "string" });
     let number = json!({ "type": ["integer", "null"] });
     let tools = [
@@ -40,23 +43,23 @@ pub(crate) fn request(calls: Calls) -> Request {
         tool("shell", json!({ "command": text, "timeout": number })),
         tool("todos", json!({})),
     ];
-    Request {
+    ModelRequest {
         agent: "main".into(),
         path: "/root".into(),
-        at: At(0),
+        at: Timestamp(0),
         turn: 3,
         attempt: 1,
         system: Arc::default(),
-        messages: vec![Message::user("go")].into(),
+        messages: vec![ModelMessage::user("go")].into(),
         tools: tools.into(),
-        calls,
+        call_policy: calls,
         max_output: None,
         effort: None,
     }
 }
 
-pub(crate) fn lenient(deltas: Vec<Delta>) -> Lenient {
-    Lenient::new(Arc::new(Said(deltas)))
+pub(crate) fn lenient(deltas: Vec<Delta>) -> LenientModel {
+    LenientModel::new(Arc::new(Said(deltas)))
 }
 
 pub(crate) fn done(stop: StopReason) -> Delta {
@@ -64,40 +67,40 @@ pub(crate) fn done(stop: StopReason) -> Delta {
 }
 
 /// The pieces that a model's pieces become.
-pub(crate) fn pieces(deltas: Vec<Delta>, calls: Calls) -> Vec<Delta> {
+pub(crate) fn pieces(deltas: Vec<Delta>, calls: ToolCallPolicy) -> Vec<Delta> {
     let deltas = lenient(deltas).ask(request(calls)).map(Result::unwrap).collect::<Vec<_>>();
     deltas.now_or_never().unwrap()
 }
 
 /// What becomes of an answer.
-pub(crate) fn reply(deltas: Vec<Delta>, calls: Calls) -> Reply {
-    Reply::collect(lenient(deltas).ask(request(calls))).now_or_never().unwrap().unwrap()
+pub(crate) fn reply(deltas: Vec<Delta>, calls: ToolCallPolicy) -> ModelReply {
+    ModelReply::collect(lenient(deltas).ask(request(calls))).now_or_never().unwrap().unwrap()
 }
 
 /// What becomes of a text that the model ended by itself.
-pub(crate) fn read(text: &str) -> Reply {
-    reply(vec![Delta::Text(text.into()), done(StopReason::End)], Calls::Allowed)
+pub(crate) fn read(text: &str) -> ModelReply {
+    reply(vec![Delta::Text(text.into()), done(StopReason::End)], ToolCallPolicy::Allowed)
 }
 
 /// The same of a text that comes in pieces of so many characters.
-pub(crate) fn read_in_pieces(text: &str, size: usize, stop: StopReason) -> Reply {
+pub(crate) fn read_in_pieces(text: &str, size: usize, stop: StopReason) -> ModelReply {
     let chars: Vec<char> = text.chars().collect();
     let pieces = chars.chunks(size).map(|piece| Delta::Text(piece.iter().collect()));
-    reply(pieces.chain([done(stop)]).collect(), Calls::Allowed)
+    reply(pieces.chain([done(stop)]).collect(), ToolCallPolicy::Allowed)
 }
 
 /// An answer as lines that are easy to compare.
-pub(crate) fn lines(reply: &Reply) -> Vec<String> {
-    let line = |block: &Block| match block {
-        Block::Text { text } => format!("says {text}"),
-        Block::Thinking { text } => format!("thinks {text}"),
-        Block::Call(call) => format!("calls {} {}", call.tool, call.input),
-        Block::Opaque { json, .. } => format!("opaque {json}"),
+pub(crate) fn lines(reply: &ModelReply) -> Vec<String> {
+    let line = |block: &ContentBlock| match block {
+        ContentBlock::Text { text } => format!("says {text}"),
+        ContentBlock::Thinking { text } => format!("thinks {text}"),
+        ContentBlock::Call(call) => format!("calls {} {}", call.tool, call.input),
+        ContentBlock::Opaque { json, .. } => format!("opaque {json}"),
     };
     reply.content.iter().map(line).collect()
 }
 
 /// An answer that is one text.
-pub(crate) fn only(text: &str) -> Vec<Block> {
-    vec![Block::Text { text: text.into() }]
+pub(crate) fn only(text: &str) -> Vec<ContentBlock> {
+    vec![ContentBlock::Text { text: text.into() }]
 }

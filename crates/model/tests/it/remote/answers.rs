@@ -1,22 +1,22 @@
 //! Answers as providers stream them.
 
-use bosun_model::Wire::{Anthropic, Chat, Responses};
-use bosun_model::{Delta, Reply, Wire};
-use protocol::{Block, Call, CallId, StopReason, Usage};
+use bosun_model::WireFormat::{Anthropic, Chat, Responses};
+use bosun_model::{Delta, ModelReply, WireFormat};
+use protocol::{CallId, ContentBlock, StopReason, ToolCallRequest, Usage};
 
 use super::server::{Act, Server, WIRES, answer, deltas, events, recorded};
 use crate::conversation::prompt;
 
-fn call(id: &str, tool: &str, input: &str) -> Block {
-    Block::Call(Call { id: CallId(id.into()), tool: tool.into(), input: input.into() })
+fn call(id: &str, tool: &str, input: &str) -> ContentBlock {
+    ContentBlock::Call(ToolCallRequest { id: CallId(id.into()), tool: tool.into(), input: input.into() })
 }
 
-fn text(text: &str) -> Block {
-    Block::Text { text: text.into() }
+fn text(text: &str) -> ContentBlock {
+    ContentBlock::Text { text: text.into() }
 }
 
-fn visible(content: Vec<Block>) -> Vec<Block> {
-    content.into_iter().filter(|block| !matches!(block, Block::Opaque { .. })).collect()
+fn visible(content: Vec<ContentBlock>) -> Vec<ContentBlock> {
+    content.into_iter().filter(|block| !matches!(block, ContentBlock::Opaque { .. })).collect()
 }
 
 #[tokio::test]
@@ -28,7 +28,7 @@ async fn a_recorded_answer_is_the_same_on_every_wire() {
     ] {
         let reply = answer(wire, recorded(wire)).await.unwrap();
         let expected = [
-            Block::Thinking { text: thought.into() },
+            ContentBlock::Thinking { text: thought.into() },
             text("I will look at both."),
             call(ids[0], "view", r#"{"path": "a.txt"}"#),
             call(ids[1], "list", "{}"),
@@ -81,8 +81,8 @@ fn responses(item: &str, end: &str, response: &str) -> String {
     )
 }
 
-async fn ends(wire: Wire, body: &str) -> (Vec<Block>, StopReason) {
-    let Reply { content, stop, .. } = answer(wire, body).await.unwrap();
+async fn ends(wire: WireFormat, body: &str) -> (Vec<ContentBlock>, StopReason) {
+    let ModelReply { content, stop, .. } = answer(wire, body).await.unwrap();
     (content, stop)
 }
 
@@ -186,7 +186,7 @@ async fn calls_without_ids_and_indexes_are_told_apart_by_their_names_and_argumen
 #[tokio::test]
 async fn reasoning_is_read_under_either_name() {
     let body = chat(r#"{"reasoning_content":"","reasoning":"hm","content":"Hi"}"#, "stop");
-    let expected = vec![Block::Thinking { text: "hm".into() }, text("Hi")];
+    let expected = vec![ContentBlock::Thinking { text: "hm".into() }, text("Hi")];
     assert_eq!(ends(Chat, &body).await, (expected, StopReason::End));
 }
 
@@ -205,7 +205,7 @@ async fn a_connection_is_used_again() {
         let server = Server::start(Act::Send(answer)).await;
         let model = server.model(wire, "m");
         for _ in 0..3 {
-            Reply::collect(model.ask(prompt("go"))).await.unwrap();
+            ModelReply::collect(model.ask(prompt("go"))).await.unwrap();
         }
         assert_eq!((server.requests().len(), server.connections()), (3, 1), "{wire:?}");
     }

@@ -2,28 +2,28 @@
 
 use std::time::Duration;
 
-use bosun_model::Wire::{self, Anthropic, Chat, Responses};
-use bosun_model::{Delta, ModelError, Reply};
-use net::Patience;
+use bosun_model::WireFormat::{self, Anthropic, Chat, Responses};
+use bosun_model::{Delta, ModelError, ModelReply};
+use net::HttpTimeouts;
 use protocol::ModelFault::{self, Auth, Overloaded, QuotaUntil, RetryAfter, Terminal, TooLong, Transient};
-use protocol::{At, StopReason};
+use protocol::{StopReason, Timestamp};
 
 use super::server::{Act, KEY, PATIENT, Server, WIRES, answer, deltas, events, http, recorded};
 use crate::conversation::prompt;
 
-async fn error_of(wire: Wire, act: Act) -> ModelError {
+async fn error_of(wire: WireFormat, act: Act) -> ModelError {
     error_within(PATIENT, wire, act).await
 }
 
-async fn error_within(patience: Patience, wire: Wire, act: Act) -> ModelError {
+async fn error_within(patience: HttpTimeouts, wire: WireFormat, act: Act) -> ModelError {
     let server = Server::start(act).await;
     let model = server.model_with(wire, "m", patience);
-    Reply::collect(model.ask(prompt("go"))).await.unwrap_err()
+    ModelReply::collect(model.ask(prompt("go"))).await.unwrap_err()
 }
 
 async fn status(status: u16, headers: &str, body: &str) -> ModelError {
     let error = error_of(Chat, Act::Send(http(status, headers, body))).await;
-    assert!(!error.begun, "nothing was begun before a good status");
+    assert!(!error.has_started, "nothing was begun before a good status");
     error
 }
 
@@ -56,9 +56,9 @@ async fn every_status_has_its_class() {
         (429, "retry-after: 2\r\n", error, RetryAfter { millis: 2000 }),
         (429, "retry-after: 2\r\nretry-after-ms: 30\r\n", error, RetryAfter { millis: 30 }),
         (429, "retry-after: Thu, 01 Jan 1970 00:00:09 GMT\r\n", error, RetryAfter { millis: 8000 }),
-        (429, rejected, error, QuotaUntil { until_at: At(60_000) }),
-        (429, "", LIMIT, QuotaUntil { until_at: At(1_000_000) }),
-        (429, "", r#"{"error":{"resets_in_seconds":5}}"#, QuotaUntil { until_at: At(6_000) }),
+        (429, rejected, error, QuotaUntil { until_at: Timestamp(60_000) }),
+        (429, "", LIMIT, QuotaUntil { until_at: Timestamp(1_000_000) }),
+        (429, "", r#"{"error":{"resets_in_seconds":5}}"#, QuotaUntil { until_at: Timestamp(6_000) }),
         (429, "", QUOTA, Terminal),
         (429, "retry-after: Fri, 31 Dec 9999 00:00:00 GMT\r\n", error, RetryAfter { millis: 2_592_000_000 }),
         (500, "", "<html>oops</html>", Overloaded),
@@ -149,7 +149,7 @@ async fn an_error_inside_of_an_answer_counts_by_its_kind_and_as_begun() {
         (Chat, "data: {\"object\":\"error\",\"message\":\"words\",\"code\":400}\n\ndata: [DONE]\n\n".into(), Terminal),
     ] {
         let error = answer(wire, &body).await.unwrap_err();
-        assert_eq!((error.fault, error.begun), (fault, true), "{body}");
+        assert_eq!((error.fault, error.has_started), (fault, true), "{body}");
         assert!(error.message.ends_with("for m: words") || error.message.ends_with("for asked: words"), "{error}");
     }
 }
@@ -161,7 +161,7 @@ async fn broken_answers_may_work_another_time() {
             ["data: {\n\n", "data: [1]\n\n", "data: {\"type\":\"message_start\",\"message\":7}\n\n", "", "hello"]
         {
             let Err(error) = answer(wire, body).await else { panic!("{wire:?} accepts {body}") };
-            assert_eq!((error.fault, error.begun), (Transient, true), "{wire:?} {body}: {error}");
+            assert_eq!((error.fault, error.has_started), (Transient, true), "{wire:?} {body}: {error}");
         }
     }
 }
@@ -174,7 +174,9 @@ async fn an_answer_that_ends_anywhere_but_at_its_end_was_cut() {
         for at in ends {
             match answer(wire, &whole[..at]).await {
                 Ok(reply) => assert!(whole.len() - at < 400 && reply.stop == StopReason::Calls, "{wire:?} at {at}"),
-                Err(error) => assert_eq!((error.fault, error.begun), (Transient, true), "{wire:?} at {at}: {error}"),
+                Err(error) => {
+                    assert_eq!((error.fault, error.has_started), (Transient, true), "{wire:?} at {at}: {error}")
+                }
             }
         }
     }
@@ -187,16 +189,16 @@ async fn a_cut_connection_and_a_silent_one_may_work_another_time() {
         let half = &begun[..begun.len() / 2];
         let head = half.split_once("\r\n\r\n").unwrap().0.to_owned() + "\r\n\r\n";
         let soon = Duration::from_millis(50);
-        let impatient = Patience { first_byte: soon, ..PATIENT };
+        let impatient = HttpTimeouts { first_byte: soon, ..PATIENT };
         for (act, patience, is_begun, words) in [
             (Act::Send(half.into()), PATIENT, true, "broke"),
-            (Act::Hang(half.into()), Patience { idle: soon, ..PATIENT }, true, "fell silent"),
+            (Act::Hang(half.into()), HttpTimeouts { idle: soon, ..PATIENT }, true, "fell silent"),
             (Act::Send(String::new()), PATIENT, false, "broke"),
             (Act::Hang(String::new()), impatient, true, "sent nothing"),
             (Act::Hang(head), impatient, true, "sent nothing"),
         ] {
             let error = error_within(patience, wire, act).await;
-            assert_eq!((error.fault, error.begun), (Transient, is_begun), "{error}");
+            assert_eq!((error.fault, error.has_started), (Transient, is_begun), "{error}");
             assert!(error.message.contains(words), "{error}");
         }
     }
@@ -205,11 +207,11 @@ async fn a_cut_connection_and_a_silent_one_may_work_another_time() {
 #[tokio::test]
 async fn the_words_of_an_error_are_read_though_they_do_not_end() {
     let body = r#"HTTP/1.1 401 X#content-length: 9999##{"error":{"message":"words"}}"#.replace('#', "\r\n");
-    let patience = Patience { idle: Duration::from_millis(50), ..PATIENT };
+    let patience = HttpTimeouts { idle: Duration::from_millis(50), ..PATIENT };
     for act in [Act::Hang(body.clone()), Act::Send(body)] {
         let error = error_within(patience, Chat, act).await;
         assert_eq!(error.message, "test answered 401 for m: words");
-        assert_eq!((error.fault, error.begun), (Auth, false));
+        assert_eq!((error.fault, error.has_started), (Auth, false));
     }
 }
 
@@ -218,7 +220,7 @@ async fn a_good_status_with_something_else_is_explained() {
     let page = http(200, "content-type: text/html\r\n", "<html>");
     let error = error_of(Responses, Act::Send(page)).await;
     assert_eq!(error.message, "test answered with text/html, not with a stream of events");
-    assert_eq!((error.fault, error.begun), (Terminal, true));
+    assert_eq!((error.fault, error.has_started), (Terminal, true));
     assert!(error.hint.unwrap().starts_with("check the address http://127.0.0.1:"));
     let json = http(200, "content-type: application/json\r\n", r#"{"error":{"type":"overloaded_error"}}"#);
     assert_eq!(error_of(Anthropic, Act::Send(json)).await.fault, Overloaded);
@@ -229,7 +231,7 @@ async fn an_event_without_an_end_is_not_read_for_ever() {
     let flood = events(&format!("data: {}", "x".repeat(17 << 20)));
     let error = error_of(Chat, Act::Send(flood)).await;
     assert_eq!(error.message, "the answer of m is larger than 16777216 bytes");
-    assert_eq!((error.fault, error.begun), (Terminal, true));
+    assert_eq!((error.fault, error.has_started), (Terminal, true));
 }
 
 #[tokio::test]
@@ -237,5 +239,5 @@ async fn what_came_before_an_error_is_passed_on_before_it() {
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\ndata: {\"error\":\"words\"}\n\n";
     let sent = deltas(Chat, &events(body), prompt("go")).await;
     assert_eq!(sent[0], Ok(Delta::Text("half".into())));
-    assert!(sent.len() == 2 && sent[1].as_ref().is_err_and(|error| error.begun), "{sent:?}");
+    assert!(sent.len() == 2 && sent[1].as_ref().is_err_and(|error| error.has_started), "{sent:?}");
 }

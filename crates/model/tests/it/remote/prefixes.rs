@@ -1,16 +1,16 @@
 //! A later request begins with the bytes of an earlier one.
 
-use bosun_model::{Calls, Messages, Request, ToolSpec, Wire};
+use bosun_model::{Messages, ModelRequest, ToolCallPolicy, ToolSpec, WireFormat};
 use futures_util::StreamExt;
-use protocol::AnswerStatus::{Broken, Done};
-use protocol::Effort;
+use protocol::ReasoningEffort;
+use protocol::ToolResultStatus::{Broken, Done};
 use serde_json::json;
 
 use super::server::{Act, Server, WIRES, http};
 use crate::conversation::{Then, prompt};
 
 /// A conversation at each of its turns; what may vary between turns does.
-fn turns() -> Vec<Request> {
+fn turns() -> Vec<ModelRequest> {
     let mut first = prompt("Fix it, \"please\".");
     first.tools = ["view", "edit"]
         .map(|name| ToolSpec { name: name.into(), about: "Does.".into(), schema: json!({ "type": "object" }) })
@@ -18,19 +18,19 @@ fn turns() -> Vec<Request> {
     let second = first.clone().calls("view", r#"{"path":"a"}"#).answered("view", Done, "text");
     let third = second.clone().calls("edit", "{}").answered("edit", Broken, "").user("hurry");
     let mut fourth = third.clone().says("Done.").user("and now?");
-    fourth.calls = Calls::Forbidden;
+    fourth.call_policy = ToolCallPolicy::Forbidden;
     fourth.max_output = Some(10_000);
     let mut fifth = fourth.clone().says("Nothing.").user("fine");
-    fifth.calls = Calls::Allowed;
+    fifth.call_policy = ToolCallPolicy::Allowed;
     vec![first, second, third, fourth, fifth]
 }
 
 /// The part of a body that the provider's cache may hold: up to the moving mark, or to the end of the conversation.
-fn stable(wire: Wire, body: &str) -> &str {
+fn stable(wire: WireFormat, body: &str) -> &str {
     let end = match wire {
-        Wire::Anthropic => body.rfind(r#","cache_control""#),
-        Wire::Responses => body.rfind(r#"],"max_output_tokens""#),
-        Wire::Chat => body.rfind(r#"],"max_tokens""#),
+        WireFormat::Anthropic => body.rfind(r#","cache_control""#),
+        WireFormat::Responses => body.rfind(r#"],"max_output_tokens""#),
+        WireFormat::Chat => body.rfind(r#"],"max_tokens""#),
     };
     &body[..end.unwrap()]
 }
@@ -41,7 +41,7 @@ async fn on_every_wire() {
         let server = Server::start(Act::Send(http(500, "", ""))).await;
         let model = server.model(wire, "m");
         for (n, mut request) in turns().into_iter().enumerate() {
-            request.effort = (n > 2).then_some(Effort::High);
+            request.effort = (n > 2).then_some(ReasoningEffort::High);
             request.messages = request.messages.to_vec().into();
             model.ask(request).collect::<Vec<_>>().await;
         }
@@ -64,9 +64,9 @@ async fn a_conversation_that_grows_is_written_as_one_that_is_written_at_once() {
         let mut growing = Messages::default();
         for request in turns() {
             request.messages[growing.len()..].iter().for_each(|message| growing.push(message.clone()));
-            let grown = Request { messages: growing.clone(), ..request.clone() };
+            let grown = ModelRequest { messages: growing.clone(), ..request.clone() };
             model.ask(grown).collect::<Vec<_>>().await;
-            model.ask(Request { messages: request.messages.to_vec().into(), ..request }).collect::<Vec<_>>().await;
+            model.ask(ModelRequest { messages: request.messages.to_vec().into(), ..request }).collect::<Vec<_>>().await;
         }
         let requests = server.requests();
         let bodies: Vec<&str> = requests.iter().map(|request| request.split_once("\r\n\r\n").unwrap().1).collect();

@@ -2,37 +2,37 @@
 
 use std::sync::Arc;
 
-use bosun_model::{Calls, Message, Part, Request, ToolSpec, Wire};
+use bosun_model::{MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec, WireFormat};
 use futures_util::StreamExt;
-use protocol::{Answer, AnswerStatus, Block, Call, CallId, Effort, Image};
+use protocol::{CallId, ContentBlock, Image, ReasoningEffort, ToolCallRequest, ToolResult, ToolResultStatus};
 use serde_json::json;
 
 use super::server::{Act, KEY, Server, WIRES, http};
 use crate::conversation::{Then, prompt};
 
-fn call(id: &str, input: &str) -> Block {
-    Block::Call(Call { id: CallId(id.into()), tool: "view".into(), input: input.into() })
+fn call(id: &str, input: &str) -> ContentBlock {
+    ContentBlock::Call(ToolCallRequest { id: CallId(id.into()), tool: "view".into(), input: input.into() })
 }
 
-fn opaque(wire: &str, json: &str) -> Block {
-    Block::Opaque { provider: wire.into(), json: json.into() }
+fn opaque(wire: &str, json: &str) -> ContentBlock {
+    ContentBlock::Opaque { provider: wire.into(), json: json.into() }
 }
 
-fn done(id: &str, status: AnswerStatus, text: &str) -> (CallId, Answer) {
-    (CallId(id.into()), Answer { status, text: text.into() })
+fn done(id: &str, status: ToolResultStatus, text: &str) -> (CallId, ToolResult) {
+    (CallId(id.into()), ToolResult { status, text: text.into() })
 }
 
 /// A request with one of everything.
-fn everything() -> Request {
+fn everything() -> ModelRequest {
     let image = Image { media: "image/png".into(), data: "aGk=".into() };
     let said = vec![
-        Block::Thinking { text: "hm".into() },
+        ContentBlock::Thinking { text: "hm".into() },
         opaque("anthropic", r#"{"type":"thinking","thinking":"hm","signature":"s/+="}"#),
         opaque("responses", r#"{"id":"rs_1", "type":"reasoning","summary":[],"encrypted_content":"e/+="}"#),
         opaque("responses", r#"{"phase":"commentary"}"#),
         opaque("chat", r#"{"reasoning_content":"hm"}"#),
-        Block::Text { text: "Looking.".into() },
-        Block::Text { text: " \n".into() },
+        ContentBlock::Text { text: "Looking.".into() },
+        ContentBlock::Text { text: " \n".into() },
         opaque("chat", r#"{"extra_content":{"g":{"sig": "x/+="}}}"#),
         call("c1", r#"{"b": 1,"a":2}"#),
         call("c.2", "{oops"),
@@ -40,29 +40,30 @@ fn everything() -> Request {
         opaque("responses", r#"{"id":"rs_2","type":"reasoning","summary":[]}"#),
         opaque("chat", "not json"),
     ];
-    let answers = vec![done("c1", AnswerStatus::Done, "text"), done("c.2", AnswerStatus::Refused, "not JSON")];
-    let parts = vec![Part::Text("what is this?".into()), Part::Text(String::new()), Part::Image(image)];
+    let answers = vec![done("c1", ToolResultStatus::Done, "text"), done("c.2", ToolResultStatus::Refused, "not JSON")];
+    let parts =
+        vec![MessagePart::Text("what is this?".into()), MessagePart::Text(String::new()), MessagePart::Image(image)];
     let mut request = prompt("go")
-        .push(Message::Assistant { content: said })
-        .push(Message::Answers { answers })
-        .push(Message::User { parts })
-        .push(Message::Assistant { content: vec![Block::Text { text: String::new() }] })
-        .push(Message::user("  "));
+        .push(ModelMessage::Assistant { content: said })
+        .push(ModelMessage::Answers { answers })
+        .push(ModelMessage::User { parts })
+        .push(ModelMessage::Assistant { content: vec![ContentBlock::Text { text: String::new() }] })
+        .push(ModelMessage::user("  "));
     let schema = json!({ "type": "object", "properties": {} });
     request.tools = Arc::new([ToolSpec { name: "view".into(), about: "Shows.".into(), schema }]);
     request.max_output = Some(4096);
-    request.effort = Some(Effort::Medium);
-    request.calls = Calls::Forbidden;
+    request.effort = Some(ReasoningEffort::Medium);
+    request.call_policy = ToolCallPolicy::Forbidden;
     request
 }
 
-async fn sent(wire: Wire, model: &str, request: Request) -> Server {
+async fn sent(wire: WireFormat, model: &str, request: ModelRequest) -> Server {
     let server = Server::start(Act::Send(http(500, "", ""))).await;
     server.model(wire, model).ask(request).collect::<Vec<_>>().await;
     server
 }
 
-async fn body(wire: Wire, model: &str, request: Request) -> String {
+async fn body(wire: WireFormat, model: &str, request: ModelRequest) -> String {
     sent(wire, model, request).await.body()
 }
 
@@ -89,7 +90,7 @@ async fn on_the_anthropic_wire() {
         r#""thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"medium"},"#,
         r#""tool_choice":{"type":"none"}}"#,
     ];
-    assert_eq!(body(Wire::Anthropic, "claude-opus-5", everything()).await, line(&expected));
+    assert_eq!(body(WireFormat::Anthropic, "claude-opus-5", everything()).await, line(&expected));
 }
 
 #[tokio::test]
@@ -110,7 +111,7 @@ async fn on_the_responses_wire() {
         r#""max_output_tokens":4096,"stream":true,"store":false,"include":["reasoning.encrypted_content"],"#,
         r#""reasoning":{"effort":"medium","summary":"auto"},"tool_choice":"none","prompt_cache_key":"bosun-KEY"}"#,
     ];
-    let body = body(Wire::Responses, "gpt-5.6", everything()).await;
+    let body = body(WireFormat::Responses, "gpt-5.6", everything()).await;
     let key = body.rsplit_once("bosun-").unwrap().1.trim_end_matches("\"}").to_owned();
     assert_eq!(body.replace(&key, "KEY"), line(&expected));
 }
@@ -132,34 +133,34 @@ async fn on_the_chat_wire() {
         r#""max_tokens":4096,"stream":true,"stream_options":{"include_usage":true},"#,
         r#""reasoning_effort":"medium","tool_choice":"none"}"#,
     ];
-    assert_eq!(body(Wire::Chat, "org/local-model", everything()).await, line(&expected));
+    assert_eq!(body(WireFormat::Chat, "org/local-model", everything()).await, line(&expected));
 }
 
 #[tokio::test]
 async fn what_is_absent_is_not_sent() {
     let mut bare = prompt("go");
     bare.system = "".into();
-    bare.calls = Calls::Forbidden;
+    bare.call_policy = ToolCallPolicy::Forbidden;
     let expected = [
         (
-            Wire::Anthropic,
+            WireFormat::Anthropic,
             r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}]}],"max_tokens":8192,"stream":true}"#,
         ),
         (
-            Wire::Chat,
+            WireFormat::Chat,
             r#"{"model":"m","messages":[{"role":"user","content":"go"}],"max_tokens":8192,"stream":true,"stream_options":{"include_usage":true}}"#,
         ),
     ];
     for (wire, expected) in expected {
         assert_eq!(body(wire, "m", bare.clone()).await, expected);
     }
-    let responses = body(Wire::Responses, "gpt-4.1", bare).await;
+    let responses = body(WireFormat::Responses, "gpt-4.1", bare).await;
     assert!(!responses.contains("include") && !responses.contains("tool") && !responses.contains("instructions"));
 }
 
 #[tokio::test]
 async fn a_model_that_does_not_think_is_not_told_how_hard_to() {
-    for wire in [Wire::Responses, Wire::Chat] {
+    for wire in [WireFormat::Responses, WireFormat::Chat] {
         for (model, is_told) in [("gpt-4.1", false), ("openai/gpt-4o", false), ("gpt-5", true), ("qwen3", true)] {
             let body = body(wire, model, everything()).await;
             assert_eq!(body.contains(r#""medium""#), is_told, "{wire:?} {model}");
@@ -170,13 +171,13 @@ async fn a_model_that_does_not_think_is_not_told_how_hard_to() {
 #[tokio::test]
 async fn the_key_goes_where_the_wire_wants_it() {
     for (wire, path, header) in [
-        (Wire::Anthropic, "POST /v1/messages ", format!("x-api-key: {KEY}")),
-        (Wire::Responses, "POST /responses ", format!("authorization: Bearer {KEY}")),
-        (Wire::Chat, "POST /chat/completions ", format!("authorization: Bearer {KEY}")),
+        (WireFormat::Anthropic, "POST /v1/messages ", format!("x-api-key: {KEY}")),
+        (WireFormat::Responses, "POST /responses ", format!("authorization: Bearer {KEY}")),
+        (WireFormat::Chat, "POST /chat/completions ", format!("authorization: Bearer {KEY}")),
     ] {
         let request = sent(wire, "m", prompt("go")).await.requests().remove(0);
         assert!(request.starts_with(path) && request.contains(&header), "{request}");
-        assert_eq!(request.contains("anthropic-version: 2023-06-01\r\n"), wire == Wire::Anthropic);
+        assert_eq!(request.contains("anthropic-version: 2023-06-01\r\n"), wire == WireFormat::Anthropic);
     }
 }
 

@@ -1,38 +1,39 @@
 //! What a provider sends goes back to it byte for byte, and to no other.
 
-use bosun_model::{Message, Reply, Wire};
+use bosun_model::{ModelMessage, ModelReply, WireFormat};
 use futures_util::StreamExt;
-use protocol::AnswerStatus::Done;
-use protocol::{Answer, Block};
+use protocol::ToolResultStatus::Done;
+use protocol::{ContentBlock, ToolResult};
 
 use super::server::{Act, Server, WIRES, events, http, recorded};
 use crate::conversation::{Then, prompt};
 
 /// The second request of a conversation whose first answer is the recorded one of `from`, on the wire `to`.
-async fn second_request(from: Wire, to: Wire) -> String {
+async fn second_request(from: WireFormat, to: WireFormat) -> String {
     let server = Server::start(Act::Send(events(recorded(from)))).await;
-    let reply = Reply::collect(server.model(from, "m").ask(prompt("go"))).await.unwrap();
-    let call = |block: &Block| if let Block::Call(call) = block { Some(call.id.clone()) } else { None };
-    let answer = Answer { status: Done, text: "fine".into() };
+    let reply = ModelReply::collect(server.model(from, "m").ask(prompt("go"))).await.unwrap();
+    let call = |block: &ContentBlock| if let ContentBlock::Call(call) = block { Some(call.id.clone()) } else { None };
+    let answer = ToolResult { status: Done, text: "fine".into() };
     let answers = reply.content.iter().filter_map(call).map(|id| (id, answer.clone())).collect();
-    let request = prompt("go").push(Message::Assistant { content: reply.content }).push(Message::Answers { answers });
+    let request =
+        prompt("go").push(ModelMessage::Assistant { content: reply.content }).push(ModelMessage::Answers { answers });
     let server = Server::start(Act::Send(http(500, "", ""))).await;
     server.model(to, "m").ask(request).collect::<Vec<_>>().await;
     server.body()
 }
 
 /// What must come back of the recorded answer, as it was sent.
-fn kept(wire: Wire) -> &'static [&'static str] {
+fn kept(wire: WireFormat) -> &'static [&'static str] {
     match wire {
-        Wire::Anthropic => &[
+        WireFormat::Anthropic => &[
             r#"{"type":"thinking","thinking":"Both files, \"a\" and b: 漢\n","signature":"Eu4BCkYIARgC+/=="}"#,
             r#"{"type":"redacted_thinking","data":"EmwKAhgB/+=="}"#,
         ],
-        Wire::Responses => &[
+        WireFormat::Responses => &[
             r#"{"id":"rs_1", "type":"reasoning","summary":[{"type":"summary_text","text":"**Looking**"},{"type":"summary_text","text":"At \u0062oth."}],"encrypted_content":"gAAAAABo/+=="}"#,
             r#""phase":"commentary""#,
         ],
-        Wire::Chat => &[
+        WireFormat::Chat => &[
             r#""reasoning_content":"Both: \"a\", 漢""#,
             r#""extra_content":{"google":{"thought_signature":"c2ln /+=="}}"#,
         ],

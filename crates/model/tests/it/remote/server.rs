@@ -4,21 +4,27 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bosun_model::{Delta, Extra, Key, Model, ModelError, Provider, Providers, Reply, Request, Wire, open};
+use bosun_model::{
+    Delta, Model, ModelError, ModelReply, ModelRequest, Provider, ProviderKey, Providers, RequestExtras, WireFormat,
+    open,
+};
 use futures_util::StreamExt;
-use net::{Patience, Secret};
+use net::{HttpTimeouts, Secret};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-pub(crate) const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::Responses, Wire::Chat];
+pub(crate) const WIRES: [WireFormat; 3] = [WireFormat::Anthropic, WireFormat::Responses, WireFormat::Chat];
 
 /// A key that must not show anywhere.
 pub(crate) const KEY: &str = "sk-very-secret-1234";
 
 /// Longer than any test takes.
-pub(crate) const PATIENT: Patience =
-    Patience { connect: Duration::from_secs(30), first_byte: Duration::from_secs(30), idle: Duration::from_secs(30) };
+pub(crate) const PATIENT: HttpTimeouts = HttpTimeouts {
+    connect: Duration::from_secs(30),
+    first_byte: Duration::from_secs(30),
+    idle: Duration::from_secs(30),
+};
 
 /// What the server does with each request.
 #[derive(Clone)]
@@ -71,24 +77,24 @@ impl Server {
     }
 
     /// The model `name` of this provider.
-    pub(crate) fn model(&self, wire: Wire, name: &str) -> Arc<dyn Model> {
+    pub(crate) fn model(&self, wire: WireFormat, name: &str) -> Arc<dyn Model> {
         self.model_with(wire, name, PATIENT)
     }
 
     /// The model `name` of this provider, which is waited for so long.
-    pub(crate) fn model_with(&self, wire: Wire, name: &str, patience: Patience) -> Arc<dyn Model> {
-        let key = Key::Given(Secret::new(KEY).found_in("TEST_API_KEY"));
+    pub(crate) fn model_with(&self, wire: WireFormat, name: &str, patience: HttpTimeouts) -> Arc<dyn Model> {
+        let key = ProviderKey::Present(Secret::new(KEY).found_in("TEST_API_KEY"));
         let at = Provider {
             wire,
             base_url: self.url.clone(),
             key,
-            small: false,
-            at_once: None,
-            extra: Extra::default(),
+            is_small: false,
+            max_concurrent_requests: None,
+            extra: RequestExtras::default(),
             models: BTreeMap::new(),
         };
         let places = BTreeMap::from([("test".into(), at)]);
-        let providers = Providers { places, patience, ..Providers::default() };
+        let providers = Providers { by_name: places, timeouts: patience, ..Providers::default() };
         open(&format!("test/{name}"), "/".as_ref(), &providers).unwrap()
     }
 }
@@ -140,23 +146,23 @@ pub(crate) fn events(body: &str) -> String {
 }
 
 /// Everything that a model makes of an answer.
-pub(crate) async fn deltas(wire: Wire, answer: &str, request: Request) -> Vec<Result<Delta, ModelError>> {
+pub(crate) async fn deltas(wire: WireFormat, answer: &str, request: ModelRequest) -> Vec<Result<Delta, ModelError>> {
     let server = Server::start(Act::Send(answer.into())).await;
     server.model(wire, "asked").ask(request).collect().await
 }
 
 /// What a model makes of a body of events.
-pub(crate) async fn answer(wire: Wire, body: &str) -> Result<Reply, ModelError> {
+pub(crate) async fn answer(wire: WireFormat, body: &str) -> Result<ModelReply, ModelError> {
     let server = Server::start(Act::Send(events(body))).await;
     let model = server.model(wire, "asked");
-    Reply::collect(model.ask(crate::conversation::prompt("go"))).await
+    ModelReply::collect(model.ask(crate::conversation::prompt("go"))).await
 }
 
 /// A recorded answer of a wire.
-pub(crate) fn recorded(wire: Wire) -> &'static str {
+pub(crate) fn recorded(wire: WireFormat) -> &'static str {
     match wire {
-        Wire::Anthropic => include_str!("../recorded/anthropic.sse"),
-        Wire::Responses => include_str!("../recorded/responses.sse"),
-        Wire::Chat => include_str!("../recorded/chat.sse"),
+        WireFormat::Anthropic => include_str!("../recorded/anthropic.sse"),
+        WireFormat::Responses => include_str!("../recorded/responses.sse"),
+        WireFormat::Chat => include_str!("../recorded/chat.sse"),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bosun_model::{Extra, Key, Listed, Model, Provider, Providers, Wire, open};
+use bosun_model::{Model, ModelListing, Provider, ProviderKey, Providers, RequestExtras, WireFormat, open};
 use net::Secret;
 
 use super::server::{Act, Server};
@@ -14,19 +14,26 @@ async fn says(status: &str, body: &str) -> Server {
     Server::start(Act::Send(format!("{head}{body}"))).await
 }
 
-fn local(url: &str, key: Key, listed: Listed) -> Arc<dyn Model> {
+fn local(url: &str, key: ProviderKey, listed: ModelListing) -> Arc<dyn Model> {
     let models = BTreeMap::from([("m".to_owned(), listed)]);
     let base_url = format!("{url}/v1");
-    let at =
-        Provider { wire: Wire::Chat, base_url, key, small: true, at_once: Some(1), extra: Extra::default(), models };
-    let providers = Providers { places: BTreeMap::from([("own".into(), at)]), ..Providers::default() };
+    let at = Provider {
+        wire: WireFormat::Chat,
+        base_url,
+        key,
+        is_small: true,
+        max_concurrent_requests: Some(1),
+        extra: RequestExtras::default(),
+        models,
+    };
+    let providers = Providers { by_name: BTreeMap::from([("own".into(), at)]), ..Providers::default() };
     open("own/m", "/".as_ref(), &providers).unwrap()
 }
 
 async fn learnt(server: &Server) -> Option<u64> {
-    let model = local(&server.url, Key::Needless, Listed::default());
+    let model = local(&server.url, ProviderKey::NotNeeded, ModelListing::default());
     assert_eq!(model.facts().context, None);
-    model.learn().await;
+    model.refresh_facts().await;
     model.facts().context
 }
 
@@ -49,28 +56,28 @@ async fn a_server_is_asked_for_the_context_only_until_it_has_said_or_does_not_kn
     let told = says("200 OK", r#"{"default_generation_settings":{"n_ctx":16384}}"#).await;
     let unknowing = says("404 Not Found", "{}").await;
     for (server, requests) in [(told, 1), (unknowing, 2)] {
-        let model = local(&server.url, Key::Needless, Listed::default());
-        model.learn().await;
-        model.learn().await;
+        let model = local(&server.url, ProviderKey::NotNeeded, ModelListing::default());
+        model.refresh_facts().await;
+        model.refresh_facts().await;
         assert_eq!(server.requests().len(), requests);
     }
     let loading = says("503 Service Unavailable", "{}").await;
-    let model = local(&loading.url, Key::Needless, Listed::default());
-    model.learn().await;
-    model.learn().await;
+    let model = local(&loading.url, ProviderKey::NotNeeded, ModelListing::default());
+    model.refresh_facts().await;
+    model.refresh_facts().await;
     assert_eq!(loading.requests().len(), 2);
 }
 
 #[tokio::test]
 async fn nobody_is_asked_whose_context_is_known_or_who_asks_for_a_key() {
     let server = says("200 OK", r#"{"default_generation_settings":{"n_ctx":16384}}"#).await;
-    let known = Listed { context: Some(5), ..Listed::default() };
+    let known = ModelListing { context: Some(5), ..ModelListing::default() };
     for model in [
-        local(&server.url, Key::Needless, known),
-        local(&server.url, Key::Given(Secret::new("sk-1")), Listed::default()),
+        local(&server.url, ProviderKey::NotNeeded, known),
+        local(&server.url, ProviderKey::Present(Secret::new("sk-1")), ModelListing::default()),
     ] {
         let before = model.facts().context;
-        model.learn().await;
+        model.refresh_facts().await;
         assert_eq!(model.facts().context, before);
     }
     assert_eq!(server.requests().len(), 0);

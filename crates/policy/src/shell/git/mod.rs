@@ -4,9 +4,9 @@
 mod paths;
 mod table;
 
-use super::raw::Spelled;
+use super::raw_command::RawWord;
 use paths::{NAMED_FOLDER, is_elsewhere, names_git_folder, touches};
-use table::{COMMANDS, Command};
+use table::{COMMANDS, GitCommand};
 
 const OPTION: &str = "one of its options may name a program, a file or settings";
 const EDITOR: &str = "it may open an editor";
@@ -15,7 +15,7 @@ const EDITOR: &str = "it may open an editor";
 const BISECT: [&str; 10] = ["bad", "good", "log", "new", "next", "old", "reset", "skip", "start", "terms"];
 
 /// Why a git may start other programs, or touch more than its name says.
-pub(super) fn tricks(args: &[Spelled]) -> Option<String> {
+pub(super) fn risks(args: &[RawWord]) -> Option<String> {
     let at = match command_at(args) {
         Ok(Some(at)) => at,
         Ok(None) => return None,
@@ -25,7 +25,7 @@ pub(super) fn tricks(args: &[Spelled]) -> Option<String> {
     let Some(command) = command.and_then(|name| COMMANDS.iter().find(|known| known.name == name)) else {
         return Some("its command may be an alias, or a program of its own".to_owned());
     };
-    let given = match Given::read(command, args) {
+    let given = match GitArguments::read(command, args) {
         Ok(given) => given,
         Err(why) => return Some(why.to_owned()),
     };
@@ -34,7 +34,7 @@ pub(super) fn tricks(args: &[Spelled]) -> Option<String> {
 }
 
 /// Where the command stands, behind the options of git itself.
-fn command_at(args: &[Spelled]) -> Result<Option<usize>, &'static str> {
+fn command_at(args: &[RawWord]) -> Result<Option<usize>, &'static str> {
     let mut at = 0;
     while let Some(arg) = args.get(at) {
         match arg.text() {
@@ -45,7 +45,7 @@ fn command_at(args: &[Spelled]) -> Result<Option<usize>, &'static str> {
                 if folder.is_some_and(|folder| !folder.is_one_word()) {
                     return Err("its command is only known when it runs");
                 }
-                if folder.and_then(Spelled::text).is_some_and(|folder| is_elsewhere(folder) || names_git_folder(folder))
+                if folder.and_then(RawWord::text).is_some_and(|folder| is_elsewhere(folder) || names_git_folder(folder))
                 {
                     return Err("it works in another folder, whose settings may name programs");
                 }
@@ -66,17 +66,17 @@ fn command_at(args: &[Spelled]) -> Result<Option<usize>, &'static str> {
 
 /// The arguments of a command, its options being known ones.
 #[derive(Debug, Default)]
-pub(super) struct Given<'a> {
+pub(super) struct GitArguments<'a> {
     /// Every option, long ones without their value.
     options: Vec<&'a str>,
-    operands: Vec<&'a Spelled>,
+    operands: Vec<&'a RawWord>,
     /// How many operands stand before a `--`; those behind are paths for sure.
     before_dashes: Option<usize>,
 }
 
-impl<'a> Given<'a> {
-    fn read(command: &Command, args: &'a [Spelled]) -> Result<Given<'a>, &'static str> {
-        let mut given = Given::default();
+impl<'a> GitArguments<'a> {
+    fn read(command: &GitCommand, args: &'a [RawWord]) -> Result<GitArguments<'a>, &'static str> {
+        let mut given = GitArguments::default();
         let mut rest = args.iter();
         let mut after_option = false;
         while let Some(arg) = rest.next() {
@@ -129,7 +129,7 @@ impl<'a> Given<'a> {
     }
 }
 
-impl Command {
+impl GitCommand {
     fn has_long(&self, name: &str) -> bool {
         let lists = |name: &str| self.longs.iter().any(|longs| longs.contains(&name));
         lists(name) || name.strip_prefix("no-").is_some_and(lists)
@@ -153,15 +153,15 @@ impl Command {
 }
 
 /// Words that mean something to every command.
-fn by_words(args: &[Spelled]) -> Option<&'static str> {
-    let known = || args.iter().filter_map(Spelled::text);
+fn by_words(args: &[RawWord]) -> Option<&'static str> {
+    let known = || args.iter().filter_map(RawWord::text);
     if known().any(names_git_folder) {
         return Some(NAMED_FOLDER);
     }
     known().any(|text| text.contains("%G")).then_some("it lets another program look at signatures")
 }
 
-fn by_command(command: &str, given: &Given<'_>) -> Option<&'static str> {
+fn by_command(command: &str, given: &GitArguments<'_>) -> Option<&'static str> {
     const BUILDS: &str = "it changes files to what somebody else wrote";
     let first = given.first();
     match command {
@@ -186,7 +186,7 @@ fn by_command(command: &str, given: &Given<'_>) -> Option<&'static str> {
 }
 
 /// Whether settings are only looked up. The option that says so comes first: later it may be the value of another.
-fn looks_up(given: &Given<'_>) -> bool {
+fn looks_up(given: &GitArguments<'_>) -> bool {
     let scopes =
         ["global", "local", "system", "worktree", "show-origin", "show-scope", "null", "-z", "name-only", "includes"];
     let says = given.options.iter().find(|option| !scopes.contains(option));
@@ -195,6 +195,6 @@ fn looks_up(given: &Given<'_>) -> bool {
 }
 
 /// Whether a commit or a tag has its text already.
-fn says_message(given: &Given<'_>) -> bool {
+fn says_message(given: &GitArguments<'_>) -> bool {
     given.has("mFC", &["message", "file", "no-edit", "fixup", "reuse-message"])
 }

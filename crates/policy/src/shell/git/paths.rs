@@ -1,17 +1,17 @@
 //! Paths and addresses that a command of git is given: those it may be given without asking lie in the project, and
 //! are nobody's repository.
 
-use super::super::raw::Spelled;
-use super::Given;
+use super::super::raw_command::RawWord;
+use super::GitArguments;
 
 pub(super) const NAMED_FOLDER: &str = "it names git's own folder, from which git runs programs";
 const FILES: &str = "the files that it changes may be ones that control programs";
 const ADDRESS: &str = "its address may be a folder or a program";
 
 /// Why the operands of a command may reach more than files of the project.
-pub(super) fn touches(command: &str, given: &Given<'_>) -> Option<&'static str> {
+pub(super) fn touches(command: &str, given: &GitArguments<'_>) -> Option<&'static str> {
     let operands = given.operands.as_slice();
-    let plain = |operands: &[&Spelled]| operands.iter().all(|operand| is_plain_path(operand));
+    let plain = |operands: &[&RawWord]| operands.iter().all(|operand| is_plain_path(operand));
     match command {
         "mv" => (!plain(operands)).then_some(FILES),
         "rm" => (!given.has("n", &["cached", "dry-run"]) && !plain(operands)).then_some(FILES),
@@ -40,8 +40,8 @@ pub(super) fn touches(command: &str, given: &Given<'_>) -> Option<&'static str> 
 }
 
 /// With paths it takes files out of any commit; a commit alone is a branch that is worked on.
-fn checkout(given: &Given<'_>, plain: impl Fn(&[&Spelled]) -> bool) -> Option<&'static str> {
-    let commit = |operand: &Spelled| operand.text().is_some_and(|text| !text.contains(':') && !is_dots(text));
+fn checkout(given: &GitArguments<'_>, plain: impl Fn(&[&RawWord]) -> bool) -> Option<&'static str> {
+    let commit = |operand: &RawWord| operand.text().is_some_and(|text| !text.contains(':') && !is_dots(text));
     let operands = given.operands.as_slice();
     // Of several without a sign between them, the first may be a commit.
     let (commits, paths) = operands.split_at_checked(given.before_dashes.unwrap_or(operands.len().min(1)))?;
@@ -54,7 +54,7 @@ fn is_dots(text: &str) -> bool {
     text.split('/').all(|part| matches!(part, "" | "." | ".."))
 }
 
-fn clone(operands: &[&Spelled]) -> Option<&'static str> {
+fn clone(operands: &[&RawWord]) -> Option<&'static str> {
     let (address, folder) = match operands {
         [address] => (address, None),
         [address, folder] => (address, Some(folder)),
@@ -73,7 +73,7 @@ fn clone(operands: &[&Spelled]) -> Option<&'static str> {
 
 /// Whether a path lies below the folder it is named in, and no part of it is hidden: what controls programs is. What git
 /// reads as more than a name is none.
-fn is_plain_path(operand: &Spelled) -> bool {
+fn is_plain_path(operand: &RawWord) -> bool {
     let Some(text) = operand.text() else { return false };
     let text = text.strip_prefix("./").unwrap_or(text);
     let parts = text.trim_end_matches('/').split('/');
@@ -97,7 +97,7 @@ pub(super) fn names_git_folder(text: &str) -> bool {
 }
 
 /// Whether a word is the name of a remote, or the address of another machine.
-fn is_remote(address: &Spelled) -> bool {
+fn is_remote(address: &RawWord) -> bool {
     let Some(text) = address.text() else { return false };
     let name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     let is_name = !text.is_empty() && !text.starts_with('-') && text.chars().all(name);

@@ -3,7 +3,7 @@
 
 /// A command of git, and its options that start no program and touch no path but those in its operands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Command {
+pub(super) struct GitCommand {
     pub(super) name: &'static str,
     /// Letters that stand alone.
     pub(super) flags: &'static str,
@@ -21,8 +21,8 @@ const fn command(
     valued: &'static str,
     attached: &'static str,
     longs: &'static [&'static [&'static str]],
-) -> Command {
-    Command { name, flags, valued, attached, longs }
+) -> GitCommand {
+    GitCommand { name, flags, valued, attached, longs }
 }
 
 /// Options about how differences are shown.
@@ -73,7 +73,7 @@ const LOG_VALUED: &str = "SGInL";
 
 /// The commands that are known. The name of any other may be an alias, or a program of its own.
 #[rustfmt::skip]
-pub(super) const COMMANDS: &[Command] = &[
+pub(super) const COMMANDS: &[GitCommand] = &[
     command("add", "nvfuAN", "", "", &[&["dry-run", "verbose", "force", "update", "all", "ignore-removal", "intent-to-add", "refresh", "ignore-errors", "ignore-missing", "sparse", "chmod", "renormalize"]]),
     command("am", "q", "", "", &[&["abort", "quit", "skip", "quiet"]]),
     command("apply", "vR", "", "p", &[&["check", "stat", "numstat", "summary", "verbose", "quiet", "reverse"]]),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use kernel::{Kernel, Limits};
-use model::{Calls, Delta, Facts, Request};
-use protocol::{AgentSpec, Budget, Delivery, Event, Outcome, Price};
-use runtime::Start;
+use kernel::{Kernel, SessionLimits};
+use model::{Delta, ModelFacts, ModelRequest, ToolCallPolicy};
+use protocol::{AgentSpec, Budget, Event, MailDelivery, Price, TaskOutcome};
+use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::{PlayedSession, SessionDriver, scenario};
 use tokio::sync::Semaphore;
@@ -18,7 +18,7 @@ fn tokens(tokens: u64) -> Budget {
 
 /// Folds the log and checks every account at every event.
 fn audit(run: &PlayedSession) {
-    let mut kernel = Kernel::new(Limits::default());
+    let mut kernel = Kernel::new(SessionLimits::default());
     for envelope in run.events() {
         kernel.evolve(&envelope.entry).unwrap();
         for task in kernel.tasks() {
@@ -32,8 +32,8 @@ fn audit(run: &PlayedSession) {
 }
 
 /// Looks around until it is told to come to an end.
-fn looks(request: &Request) -> Vec<Delta> {
-    if request.calls == Calls::Forbidden {
+fn looks(request: &ModelRequest) -> Vec<Delta> {
+    if request.call_policy == ToolCallPolicy::Forbidden {
         return says("this far I came");
     }
     let id = format!("{}-{}", request.path, request.turn);
@@ -48,12 +48,12 @@ async fn x5_many_agents_on_one_budget_wait_for_each_other() {
         (_, 1) => looks(request),
         _ => says("here"),
     });
-    let limits = Limits { live: 64, ..Limits::default() };
+    let limits = SessionLimits { live: 64, ..SessionLimits::default() };
     let run = scenario().model(Arc::new(model)).limits(limits).budget(tokens(60_000)).prompt("go").run().await;
     audit(&run);
-    assert_eq!(run.outcome(), Some(&Outcome::Completed), "{}", run.transcript());
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed), "{}", run.transcript());
     assert_eq!(run.tasks().len(), 65);
-    let ended = |task: &&protocol::api::TaskView| task.last_outcome == Some(Outcome::Completed);
+    let ended = |task: &&protocol::api::TaskView| task.last_outcome == Some(TaskOutcome::Completed);
     assert_eq!(run.tasks().iter().filter(ended).count(), 65);
     assert_eq!(run.count(|event| matches!(event, Event::WrapUpBegan { .. })), 0);
 }
@@ -64,7 +64,7 @@ const DOLLAR: u64 = 1_000_000;
 /// model can give costs a dollar.
 async fn eight(budget: u64) -> (SessionDriver, Arc<Semaphore>) {
     let price = Price { input: 3 * DOLLAR, output: 15 * DOLLAR, cache_read: 0, cache_write: 0 };
-    let facts = Facts { price: Some(price), max_output: 66_667, ..Facts::UNKNOWN };
+    let facts = ModelFacts { price: Some(price), max_output: 66_667, ..ModelFacts::UNKNOWN };
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => {
             let start = |n| with(work(&format!("kid{n}")), json!({ "mode": "background" })).to_string();
@@ -73,11 +73,11 @@ async fn eight(budget: u64) -> (SessionDriver, Arc<Semaphore>) {
         _ => says("done"),
     });
     let (model, gate) = model.known(facts).holding(|request| request.path != "/root");
-    let limits = Limits { live: 9, ..Limits::default() };
+    let limits = SessionLimits { live: 9, ..SessionLimits::default() };
     let budget = Budget { tokens: None, micros: Some(budget) };
     let stage = scenario().model(Arc::new(model)).limits(limits).budget(budget).ready();
-    let driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     (driver, gate)
 }
 
@@ -107,7 +107,11 @@ async fn whoever_waits_for_what_others_have_reserved_says_so_once() {
         envelope.entry.task == waits.entry.task && envelope.entry.event == Event::BudgetAwaited
     };
     assert_eq!(run.events().iter().filter(of_one).count(), 1, "{}", run.transcript());
-    assert!(run.tasks()[1..].iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{}", run.transcript());
+    assert!(
+        run.tasks()[1..].iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)),
+        "{}",
+        run.transcript()
+    );
 }
 
 #[tokio::test]
@@ -120,12 +124,13 @@ async fn x5_an_agents_own_budget_ends_it_with_what_it_has_and_its_parent_goes_on
     });
     let run = scenario().model(Arc::new(model)).agent(poor).prompt("go").run().await;
     audit(&run);
-    assert_eq!(run.tasks()[1].last_outcome, Some(Outcome::BudgetExhausted), "{}", run.transcript());
+    assert_eq!(run.tasks()[1].last_outcome, Some(TaskOutcome::BudgetExhausted), "{}", run.transcript());
     assert_eq!(run.tasks()[1].result.as_deref(), Some("this far I came"));
     assert!(answer(&run, "t").text.contains("): budget_exhausted\n"), "{}", answer(&run, "t").text);
-    let last: Vec<bool> = asked(&run, "/root/kid").iter().map(|request| request.calls == Calls::Forbidden).collect();
+    let last: Vec<bool> =
+        asked(&run, "/root/kid").iter().map(|request| request.call_policy == ToolCallPolicy::Forbidden).collect();
     assert!(last.len() > 2 && last.iter().filter(|last| **last).count() == 1 && last.ends_with(&[true]), "{last:?}");
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
@@ -139,6 +144,6 @@ async fn x5_a_child_spends_no_more_than_its_parent_has_left() {
     });
     let run = scenario().model(Arc::new(model)).agent(rich).budget(tokens(30_000)).prompt("go").run().await;
     audit(&run);
-    assert_eq!(run.tasks()[1].last_outcome, Some(Outcome::BudgetExhausted), "{}", run.transcript());
+    assert_eq!(run.tasks()[1].last_outcome, Some(TaskOutcome::BudgetExhausted), "{}", run.transcript());
     assert_eq!(run.tasks()[1].result.as_deref(), Some("this far I came"));
 }

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{Delta, Facts, Request};
-use protocol::{Block, Delivery, Event, Outcome, TaskState};
-use runtime::Start;
+use model::{Delta, ModelFacts, ModelRequest};
+use protocol::{ContentBlock, Event, MailDelivery, TaskOutcome, TaskState};
+use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::{PlayedSession, SessionFixture, scenario};
 
 use super::played::{asked, calls, heard, played, says, tools, with, work};
 
 /// A root with a long conversation: it starts two in the background, loads a tool, asks one for more, waits for both.
-fn job(request: &Request) -> Vec<Delta> {
+fn job(request: &ModelRequest) -> Vec<Delta> {
     let look = |n: u32| (format!("v{n}"), json!({ "path": "big.txt" }));
     let turn = request.turn;
     let (id, path) = look(turn);
@@ -38,7 +38,7 @@ fn job(request: &Request) -> Vec<Delta> {
 }
 
 fn stage(context: Option<u64>) -> (SessionFixture, Arc<tokio::sync::Semaphore>) {
-    let facts = Facts { context, max_output: 200, ..Facts::UNKNOWN };
+    let facts = ModelFacts { context, max_output: 200, ..ModelFacts::UNKNOWN };
     let model = played(job).known(facts).uncounted();
     let (model, gate) = model.holding(|request| request.path == "/root/b" && request.turn == 1);
     let big: String = (0..150).map(|n| format!("line {n} of a file that is long for its meaning\n")).collect();
@@ -47,15 +47,15 @@ fn stage(context: Option<u64>) -> (SessionFixture, Arc<tokio::sync::Semaphore>) 
 
 async fn run(context: Option<u64>) -> PlayedSession {
     let (stage, gate) = stage(context);
-    let mut driver = stage.open(Start::New).await;
-    driver.send("Build it, then tidy up.", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("Build it, then tidy up.", MailDelivery::FollowUp).await;
     driver.until("the last wait", |event| matches!(event, Event::CallStarted { call } if call.0 == "wc")).await;
     gate.add_permits(1);
     driver.rest().await;
     driver.leave().await
 }
 
-fn said(run: &PlayedSession) -> Vec<&[Block]> {
+fn said(run: &PlayedSession) -> Vec<&[ContentBlock]> {
     let root = run.tasks()[0].id;
     let events = run.events().iter().filter(|envelope| envelope.entry.task == root);
     let said = events.filter_map(|envelope| match &envelope.entry.event {
@@ -83,13 +83,13 @@ fn digests(run: &PlayedSession) -> Vec<&str> {
 #[tokio::test]
 async fn x6_compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgotten() {
     let free = run(None).await;
-    assert_eq!(free.outcome(), Some(&Outcome::Completed), "{}", free.transcript());
+    assert_eq!(free.outcome(), Some(&TaskOutcome::Completed), "{}", free.transcript());
     let window = free.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::TurnBegun { reserved, quoted, .. } => Some(reserved.tokens - u64::from(quoted.output)),
         _other => None,
     });
     let small = run(window).await;
-    assert_eq!(small.outcome(), Some(&Outcome::Completed), "{}", small.transcript());
+    assert_eq!(small.outcome(), Some(&TaskOutcome::Completed), "{}", small.transcript());
     assert_eq!(said(&small), said(&free));
     assert_eq!(states(&small), states(&free));
     let digests = digests(&small);
@@ -121,7 +121,7 @@ async fn x6_a_childs_compaction_leaves_its_parent_alone() {
         (_, turn @ ..=5) => calls([(format!("v{turn}").as_str(), "view", json!({ "path": "big.txt" }))]),
         _ => says("read it all"),
     });
-    let facts = Facts { context: Some(6_000), max_output: 200, ..Facts::UNKNOWN };
+    let facts = ModelFacts { context: Some(6_000), max_output: 200, ..ModelFacts::UNKNOWN };
     let big: String = (0..150).map(|n| format!("line {n} of a file that is long for its meaning\n")).collect();
     let scenario = scenario().model(Arc::new(model.known(facts).uncounted())).file("big.txt", &big);
     let run = scenario.prompt("go").run().await;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Facts, Model};
-use protocol::{Delivery, Event, Outcome, ParkReason, Price};
-use runtime::{Start, Status};
+use model::{Model, ModelFacts};
+use protocol::{Event, MailDelivery, ParkReason, Price, TaskOutcome};
+use runtime::{SessionStart, SessionStatus};
 use testkit::session::{Scenario, scenario};
 
 use super::played::{played, says};
@@ -17,7 +17,7 @@ const NEXT_DAY: Duration = Duration::from_secs(24 * 3600);
 fn dollar() -> Arc<dyn Model> {
     // Each has ten tokens.
     let price = Price { output: 100_000_000_000, ..Price::default() };
-    let facts = Facts { price: Some(price), max_output: 10, ..Facts::UNKNOWN };
+    let facts = ModelFacts { price: Some(price), max_output: 10, ..ModelFacts::UNKNOWN };
     Arc::new(played(|_| says("done")).known(facts))
 }
 
@@ -25,7 +25,7 @@ fn limited(dollars: u64) -> Scenario {
     scenario().model(dollar()).day_budget(dollars * 1_000_000)
 }
 
-fn is_parked(status: &Status) -> bool {
+fn is_parked(status: &SessionStatus) -> bool {
     status.parked.is_some_and(|parking| parking.why == ParkReason::DayBudget)
 }
 
@@ -33,34 +33,34 @@ fn is_parked(status: &Status) -> bool {
 async fn a_session_is_parked_when_the_budget_of_the_day_is_used_up_and_goes_on_the_next_day() {
     let stage = limited(2).ready();
     for _ in 0..2 {
-        let mut driver = stage.open(Start::New).await;
-        driver.send("go", Delivery::FollowUp).await;
+        let mut driver = stage.open(SessionStart::New).await;
+        driver.send("go", MailDelivery::FollowUp).await;
         driver.rest().await;
-        assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+        assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
     }
-    let mut third = stage.open(Start::New).await;
-    third.send("go", Delivery::FollowUp).await;
+    let mut third = stage.open(SessionStart::New).await;
+    third.send("go", MailDelivery::FollowUp).await;
     let status = third.until_status("parked", is_parked).await;
     let until = status.parked.unwrap().until.unwrap();
     assert_eq!((until.0 % 86_400_000, third.model().requests().len()), (0, 0));
     stage.clock().advance(NEXT_DAY);
     third.rest().await;
     let run = third.leave().await;
-    assert_eq!((run.outcome(), run.text()), (Some(&Outcome::Completed), "done"));
+    assert_eq!((run.outcome(), run.text()), (Some(&TaskOutcome::Completed), "done"));
     assert_eq!(run.count(|event| matches!(event, Event::TaskParked { why: ParkReason::DayBudget, .. })), 1);
 }
 
 #[tokio::test]
 async fn whoever_resumes_a_session_before_the_day_is_over_is_told_the_same_and_asks_nobody() {
     let stage = limited(1).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
-    driver.send("more", Delivery::FollowUp).await;
+    driver.send("more", MailDelivery::FollowUp).await;
     driver.until_status("parked", is_parked).await;
     assert_eq!(driver.model().requests().len(), 1);
     let id = driver.leave().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.until_status("parked", is_parked).await;
     assert_eq!(driver.model().requests().len(), 1);
@@ -74,8 +74,8 @@ async fn sessions_that_ask_at_once_never_spend_more_together_than_the_day_allows
     let stage = limited(3).ready();
     let mut drivers = Vec::new();
     for _ in 0..6 {
-        let driver = stage.open(Start::New).await;
-        driver.send("go", Delivery::FollowUp).await;
+        let driver = stage.open(SessionStart::New).await;
+        driver.send("go", MailDelivery::FollowUp).await;
         drivers.push(driver);
     }
     let mut asked = 0;
@@ -91,17 +91,17 @@ async fn sessions_that_ask_at_once_never_spend_more_together_than_the_day_allows
 async fn a_lost_index_gives_nobody_another_budget_for_the_same_day() {
     let stage = limited(2).ready();
     for _ in 0..2 {
-        let mut driver = stage.open(Start::New).await;
-        driver.send("go", Delivery::FollowUp).await;
+        let mut driver = stage.open(SessionStart::New).await;
+        driver.send("go", MailDelivery::FollowUp).await;
         driver.rest().await;
         driver.leave().await;
     }
     std::fs::write(stage.home().index_db(), "damage, long enough to be taken for the header of a database").unwrap();
-    let mut third = stage.open(Start::New).await;
-    third.send("go", Delivery::FollowUp).await;
+    let mut third = stage.open(SessionStart::New).await;
+    third.send("go", MailDelivery::FollowUp).await;
     third.until_status("parked", is_parked).await;
     assert_eq!(third.model().requests().len(), 0);
     stage.clock().advance(NEXT_DAY);
     third.rest().await;
-    assert_eq!(third.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(third.leave().await.outcome(), Some(&TaskOutcome::Completed));
 }

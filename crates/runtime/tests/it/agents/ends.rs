@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use protocol::{Delivery, Event, FailKind, Outcome, TaskState};
-use runtime::Start;
+use protocol::{Event, FailKind, MailDelivery, TaskOutcome, TaskState};
+use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::scenario;
 
@@ -28,12 +28,12 @@ async fn r6_an_agent_that_dies_in_the_middle_of_an_answer_is_not_complete() {
 ",
     );
     let run = scenario().script(&script).prompt("go").run().await;
-    let Some(Outcome::Failed { kind: FailKind::Model, .. }) = &run.tasks()[1].last_outcome else {
+    let Some(TaskOutcome::Failed { kind: FailKind::Model, .. }) = &run.tasks()[1].last_outcome else {
         panic!("{}", run.transcript())
     };
     let told = &answer(&run, "t").text;
     assert!(told.contains("): failed (Model: the line is dead)") && !told.contains("The result is"), "{told}");
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
@@ -65,17 +65,17 @@ async fn r3_every_waiter_gets_the_outcome_of_an_agent_that_is_stopped_from_elsew
     });
     let (model, _gate) = model.holding(|request| request.path == "/root/kid");
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(2).await;
-    let params = protocol::api::StopTaskParams { task: driver.tasks()[1].id, how: protocol::Cancel::Abort };
-    let command = protocol::api::Command::StopTask(params);
+    let params = protocol::api::StopTaskParams { task: driver.tasks()[1].id, how: protocol::CancelMode::Abort };
+    let command = protocol::api::SessionCommand::StopTask(params);
     driver.command(&command).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert!(answer(&run, "t").text.contains("): cancelled\n"), "{}", run.transcript());
-    assert!(matches!(run.tasks()[1].state, TaskState::Finished { outcome: Outcome::Cancelled { .. } }));
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert!(matches!(run.tasks()[1].state, TaskState::Finished { outcome: TaskOutcome::Cancelled { .. } }));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
@@ -87,8 +87,8 @@ async fn t4_results_that_arrive_together_are_one_message_and_each_is_told_once()
     });
     let (model, gate) = model.holding(|request| request.path == "/root" && request.turn == 2);
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     for _ in names {
         driver.until("an end", |event| matches!(event, Event::ActivationEnded { .. })).await;
     }
@@ -110,12 +110,12 @@ async fn r5_q6_a_result_that_comes_while_nobody_owns_the_session_is_told_by_the_
     });
     let (model, gate) = model.holding(|request| request.path == "/root" && request.turn == 2);
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a result", |event| matches!(event, Event::ActivationEnded { .. })).await;
     let id = driver.crash().await.id();
     gate.add_permits(9);
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
@@ -129,7 +129,7 @@ async fn r5_q6_a_result_that_comes_while_nobody_owns_the_session_is_told_by_the_
 async fn an_empty_answer_is_asked_about_once() {
     let model = played(|request| if request.turn == 1 { Vec::new() } else { says("here it is") });
     let run = scenario().model(Arc::new(model)).prompt("go").run().await;
-    assert_eq!((run.text(), run.outcome()), ("here it is", Some(&Outcome::Completed)), "{}", run.transcript());
+    assert_eq!((run.text(), run.outcome()), ("here it is", Some(&TaskOutcome::Completed)), "{}", run.transcript());
     assert!(heard(asked(&run, "/root").last().unwrap()).pop().unwrap().contains("Your answer was empty"));
 }
 

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kernel::Limits;
-use model::{Delta, Request};
-use protocol::{AnswerStatus, Delivery, Event, Outcome};
-use runtime::Start;
+use kernel::SessionLimits;
+use model::{Delta, ModelRequest};
+use protocol::{Event, MailDelivery, TaskOutcome, ToolResultStatus};
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, scenario};
 
 use super::played::{answer, asked, calls, played, raw, says, tools, work};
 
 /// Starts one below itself as long as that is offered, and tries it even when it is not.
-fn digs(request: &Request) -> Vec<Delta> {
+fn digs(request: &ModelRequest) -> Vec<Delta> {
     match request.turn {
         1 => vec![raw(&format!("at{}", request.path.matches('/').count()), "task", &work("n").to_string())],
         _ => says(format!("{} is done", request.path)),
@@ -21,7 +21,7 @@ fn digs(request: &Request) -> Vec<Delta> {
 
 #[tokio::test]
 async fn t5_at_the_depth_cap_the_tool_is_not_offered_and_is_refused() {
-    let limits = Limits { depth: 2, ..Limits::default() };
+    let limits = SessionLimits { depth: 2, ..SessionLimits::default() };
     let run = scenario().model(Arc::new(played(digs))).limits(limits).prompt("go").run().await;
     assert_eq!(run.tasks().len(), 3, "{}", run.transcript());
     let offered = |path: &str| {
@@ -31,20 +31,26 @@ async fn t5_at_the_depth_cap_the_tool_is_not_offered_and_is_refused() {
     };
     assert!(offered("/root") && offered("/root/n") && !offered("/root/n/n"));
     let refused = answer(&run, "at3");
-    assert_eq!(refused.status, AnswerStatus::Refused);
+    assert_eq!(refused.status, ToolResultStatus::Refused);
     assert!(refused.text.starts_with("There is no tool `task`."), "{}", refused.text);
     assert!(tools(&asked(&run, "/root")[0]).contains(&"task"));
 }
 
 #[tokio::test]
 async fn t5_a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate() {
-    let five = |request: &Request| match request.turn {
+    let five = |request: &ModelRequest| match request.turn {
         1 => (0..5).map(|n| raw(&format!("{}-{n}", request.path), "task", &work("n").to_string())).collect(),
         _ => says("done"),
     };
     for (limits, words) in [
-        (Limits { total: 12, ..Limits::default() }, "this session has started 12 agents, which is all it may"),
-        (Limits { rate: 12, ..Limits::default() }, "agents have started 12 others within a minute, which is all"),
+        (
+            SessionLimits { total: 12, ..SessionLimits::default() },
+            "this session has started 12 agents, which is all it may",
+        ),
+        (
+            SessionLimits { rate: 12, ..SessionLimits::default() },
+            "agents have started 12 others within a minute, which is all",
+        ),
     ] {
         let rooted = u32::from(limits.rate == 12) * 5;
         let run = scenario().model(Arc::new(played(five))).limits(limits).prompt("go").run().await;
@@ -54,7 +60,7 @@ async fn t5_a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate()
             _other => false,
         });
         assert!(refused > 0, "{}", run.transcript());
-        assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
+        assert!(run.tasks().iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)));
     }
 }
 
@@ -83,9 +89,9 @@ async fn t5_over_the_live_cap_agents_wait_for_their_turn() {
         ("/root", 1) => (0..100).map(|n| raw(&format!("t{n}"), "task", &work("n").to_string())).collect(),
         _ => says("done"),
     });
-    let limits = Limits { live: 3, ..Limits::default() };
+    let limits = SessionLimits { live: 3, ..SessionLimits::default() };
     let run = scenario().model(Arc::new(model)).limits(limits).prompt("go").run().await;
-    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{}", run.transcript());
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)), "{}", run.transcript());
     assert_eq!((run.tasks().len(), most_at_once(&run)), (101, 3));
 }
 
@@ -96,27 +102,27 @@ async fn t5_many_that_start_others_at_once_stop_exactly_at_the_total() {
         (1, 1) => (0..5).map(|n| raw(&format!("{}-{n}", request.path), "task", &work("n").to_string())).collect(),
         _ => says("done"),
     });
-    let limits = Limits { live: 64, total: 200, rate: 10_000, ..Limits::default() };
+    let limits = SessionLimits { live: 64, total: 200, rate: 10_000, ..SessionLimits::default() };
     let run = scenario().model(Arc::new(model)).limits(limits).prompt("go").run().await;
     assert_eq!(run.tasks().len() - 1, 200, "{}", run.transcript());
     let refused = run.count(|event| match event {
-        Event::CallAnswered { answer, .. } => answer.status == AnswerStatus::Refused,
+        Event::CallAnswered { answer, .. } => answer.status == ToolResultStatus::Refused,
         _other => false,
     });
     assert_eq!(refused, 64 + 64 * 5 - 200);
-    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)));
 }
 
-fn depth(request: &Request) -> usize {
+fn depth(request: &ModelRequest) -> usize {
     request.path.matches('/').count() - 1
 }
 
 #[tokio::test]
 async fn t5_a_chain_finishes_with_one_slot() {
-    let limits = Limits { live: 1, depth: 4, ..Limits::default() };
+    let limits = SessionLimits { live: 1, depth: 4, ..SessionLimits::default() };
     let run = scenario().model(Arc::new(played(digs))).limits(limits).prompt("go").run().await;
     assert_eq!((run.tasks().len(), run.text()), (5, "/root is done"), "{}", run.transcript());
-    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)));
     assert_eq!(most_at_once(&run), 1);
 }
 
@@ -130,15 +136,15 @@ async fn t5_the_caps_hold_across_owners() {
         _ => says("here"),
     });
     let (model, gate) = model.holding(|request| request.path == "/root" && request.turn == 3);
-    let limits = Limits { total: 2, ..Limits::default() };
+    let limits = SessionLimits { total: 2, ..SessionLimits::default() };
     let stage = scenario().model(Arc::new(model)).limits(limits).ready();
-    let driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(5).await;
     let id = driver.crash().await.id();
     gate.add_permits(9);
-    let mut driver = stage.open(Start::Resume(id)).await;
-    driver.send("enough", Delivery::Steer).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
+    driver.send("enough", MailDelivery::Steer).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;

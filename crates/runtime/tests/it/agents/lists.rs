@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::Clock;
-use model::{Delta, Request};
-use protocol::{AnswerStatus, Delivery, Event, HookDialect, HookEvent, HookSpec, ItemId, ItemStatus, ListName};
-use runtime::Start;
+use model::{Delta, ModelRequest};
+use protocol::{Event, HookDialect, HookEvent, HookSpec, ItemId, ItemStatus, ListName, MailDelivery, ToolResultStatus};
+use runtime::SessionStart;
 use serde_json::{Value, json};
-use store::{ItemChange, List, Seen};
+use store::{ExpectedVersion, ItemChange, ItemList};
 use testkit::session::{PlayedSession, scenario};
 
 use super::played::{answer, calls, heard, played, says, with, work};
@@ -20,7 +20,7 @@ fn create(subject: &str) -> Value {
 
 fn refused(run: &PlayedSession, id: &str) -> String {
     let answer = answer(run, id);
-    assert_eq!(answer.status, AnswerStatus::Refused, "{}", run.transcript());
+    assert_eq!(answer.status, ToolResultStatus::Refused, "{}", run.transcript());
     answer.text.clone()
 }
 
@@ -98,7 +98,7 @@ async fn k2_who_has_not_seen_the_item_as_it_is_gets_it_instead_of_changing_it() 
 
 #[tokio::test]
 async fn k3_waiting_for_an_item_lends_the_slot_and_ends_with_its_change() {
-    let scene = scenario().limits(kernel::Limits { live: 1, ..kernel::Limits::default() });
+    let scene = scenario().limits(kernel::SessionLimits { live: 1, ..kernel::SessionLimits::default() });
     let run = scene
         .model(Arc::new(played(|request| match (request.path.as_str(), request.turn) {
             ("/root", 1) => calls([("a", "TaskCreate", create("shared"))]),
@@ -121,8 +121,8 @@ async fn k3_waiting_for_an_item_lends_the_slot_and_ends_with_its_change() {
 #[tokio::test]
 async fn k3_waiting_for_an_item_ends_in_time() {
     let stage = scenario().model(Arc::new(played(waiting))).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
     stage.clock().advance(Duration::from_secs(61));
     driver.until("the end of it", |event| matches!(event, Event::WaitEnded { .. })).await;
@@ -134,18 +134,18 @@ async fn k3_waiting_for_an_item_ends_in_time() {
 #[tokio::test]
 async fn k3_a_wait_for_an_item_is_over_under_the_next_owner() {
     let stage = scenario().model(Arc::new(played(waiting))).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
     assert!(answer(&run, "w").text.contains("pending, version 1"), "{}", run.transcript());
 }
 
-fn waiting(request: &Request) -> Vec<Delta> {
+fn waiting(request: &ModelRequest) -> Vec<Delta> {
     match request.turn {
         1 => calls([("a", "TaskCreate", create("alone"))]),
         2 => calls([("w", "TaskGet", json!({ "taskId": "1", "wait": true, "timeout": 60_000 }))]),
@@ -156,13 +156,13 @@ fn waiting(request: &Request) -> Vec<Delta> {
 #[tokio::test]
 async fn k3_what_another_process_changes_ends_the_wait_too() {
     let stage = scenario().model(Arc::new(played(waiting))).list(ListName::Project).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
     let top = stage.path("x").parent().unwrap().display().to_string();
-    let list = List::of_project(stage.home(), &top).unwrap();
+    let list = ItemList::of_project(stage.home(), &top).unwrap();
     let change = ItemChange { status: Some(ItemStatus::Completed), author: "user".into(), ..ItemChange::default() };
-    list.update(ItemId(1), Seen::Any, &change, stage.clock().now()).unwrap();
+    list.update(ItemId(1), ExpectedVersion::Any, &change, stage.clock().now()).unwrap();
     driver.until("the end of it", |event| matches!(event, Event::WaitEnded { .. })).await;
     driver.rest().await;
     let run = driver.leave().await;
@@ -181,11 +181,11 @@ async fn k4_two_sessions_share_a_project_list_live() {
             _ => says("done"),
         })))
         .ready();
-    let mut first = stage.open(Start::New).await;
-    first.send("you are the first", Delivery::FollowUp).await;
+    let mut first = stage.open(SessionStart::New).await;
+    first.send("you are the first", MailDelivery::FollowUp).await;
     first.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
-    let mut second = stage.open(Start::New).await;
-    second.send("you come later", Delivery::FollowUp).await;
+    let mut second = stage.open(SessionStart::New).await;
+    second.send("you come later", MailDelivery::FollowUp).await;
     second.rest().await;
     first.rest().await;
     let (first, second) = (first.leave().await, second.leave().await);
@@ -288,7 +288,7 @@ async fn k1_keys_are_not_kept_in_lists() {
         .prompt("go")
         .run()
         .await;
-    let kept = List::of_session(run.stage().home(), run.id()).unwrap().export().unwrap();
+    let kept = ItemList::of_session(run.stage().home(), run.id()).unwrap().export().unwrap();
     assert!(!kept.is_empty() && !format!("{kept:?}").contains(secret), "{kept:?}");
     assert!(!run.transcript().contains(secret));
 }
@@ -317,7 +317,7 @@ fn told(run: &PlayedSession) -> Vec<Value> {
 #[tokio::test]
 async fn h1_k1_hooks_hear_of_items_before_they_are_made_and_completed() {
     let run = completes([noting(HookEvent::TaskCreated, "true"), noting(HookEvent::TaskCompleted, "true")]).await;
-    assert_eq!(answer(&run, "done").status, AnswerStatus::Done, "{}", run.transcript());
+    assert_eq!(answer(&run, "done").status, ToolResultStatus::Done, "{}", run.transcript());
     let told = told(&run);
     assert_eq!(told.len(), 2, "what is completed already is not completed again: {told:?}");
     for (told, event) in told.iter().zip(["TaskCreated", "TaskCompleted"]) {
@@ -350,7 +350,7 @@ async fn an_item_that_a_hook_vetoes_leaves_no_hole_in_the_numbers() {
     });
     let run = scenario().list(ListName::Team("red".into())).model(Arc::new(model)).hook(veto).prompt("go").run().await;
     assert!(refused(&run, "no").contains("item 1 is made"), "{}", refused(&run, "no"));
-    let list = List::of_team(run.stage().home(), "red").unwrap();
+    let list = ItemList::of_team(run.stage().home(), "red").unwrap();
     assert_eq!(list.get(ItemId(1)).unwrap().subject, "made", "{}", run.transcript());
 }
 
@@ -359,6 +359,6 @@ async fn h1_k1_a_hook_vetoes_that_an_item_is_completed() {
     let veto = noting(HookEvent::TaskCompleted, r#"echo '{"decision":"block","reason":"the tests fail"}'"#);
     let run = completes([noting(HookEvent::TaskCreated, "true"), veto]).await;
     assert_eq!(refused(&run, "done"), "a hook did not permit that item 1 is completed: the tests fail");
-    let list = List::of_team(run.stage().home(), "red").unwrap();
+    let list = ItemList::of_team(run.stage().home(), "red").unwrap();
     assert_eq!(list.get(ItemId(1)).unwrap().status, ItemStatus::Pending);
 }

@@ -3,16 +3,16 @@
 use std::fs;
 use std::sync::Arc;
 
-use model::{Delta, Request};
-use protocol::{AgentSpec, AnswerStatus, Delivery, SkillSpec, Source};
-use runtime::Start;
+use model::{Delta, ModelRequest};
+use protocol::{AgentSpec, DefinitionSource, MailDelivery, SkillSpec, ToolResultStatus};
+use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::scenario;
 
 use super::played::{answer, asked, calls, played, says, tools, with, work};
 
 /// An agent that loads a tool, and calls another that it was not told of.
-fn loads(request: &Request) -> Vec<Delta> {
+fn loads(request: &ModelRequest) -> Vec<Delta> {
     match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("kid"))]),
         ("/root/kid", 1) => calls([
@@ -30,20 +30,20 @@ fn loads(request: &Request) -> Vec<Delta> {
 async fn t11_tools_are_loaded_when_they_are_asked_for_and_stay() {
     let (model, gate) = played(loads).holding(|request| request.path == "/root/kid" && request.turn == 3);
     let stage = scenario().model(Arc::new(model)).ready();
-    let driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(4).await;
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     gate.add_permits(1);
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(answer(&run, "name").text, "loaded: sql; call them as any other tool", "{}", run.transcript());
     assert!(answer(&run, "words").text.contains("web_fetch"), "{}", answer(&run, "words").text);
-    assert_eq!(answer(&run, "none").status, AnswerStatus::Refused);
-    assert_eq!(answer(&run, "direct").status, AnswerStatus::Done);
-    assert_eq!(answer(&run, "use").status, AnswerStatus::Done);
+    assert_eq!(answer(&run, "none").status, ToolResultStatus::Refused);
+    assert_eq!(answer(&run, "direct").status, ToolResultStatus::Done);
+    assert_eq!(answer(&run, "use").status, ToolResultStatus::Done);
     let requests = asked(&run, "/root/kid");
     assert_eq!(requests.len(), 4, "the owner that died asked once more");
     let told: Vec<bool> = requests.iter().map(|request| tools(request).contains(&"sql")).collect();
@@ -77,7 +77,7 @@ async fn a5_an_agent_is_given_the_skills_of_its_definition() {
     let skill = SkillSpec { name: "calm".into(), file: file.display().to_string(), ..SkillSpec::default() };
     let path = folder.path().join("LINK.md").display().to_string();
     std::os::unix::fs::symlink(&file, &path).unwrap();
-    let source = Source::Project { path: path.clone() };
+    let source = DefinitionSource::Project { path: path.clone() };
     let link = SkillSpec { name: "link".into(), file: path, source, ..SkillSpec::default() };
     let skilled = |name: &str, skill: &str| AgentSpec {
         name: name.into(),
@@ -110,7 +110,7 @@ async fn a5_the_skill_of_a_definition_is_not_read_through_a_link() {
     fs::write(file.with_file_name("secret"), "hunter2").unwrap();
     std::os::unix::fs::symlink("secret", &file).unwrap();
     let path = file.display().to_string();
-    let source = protocol::Source::Project { path: path.clone() };
+    let source = protocol::DefinitionSource::Project { path: path.clone() };
     let skill = SkillSpec { name: "calm".into(), file: path, source, ..SkillSpec::default() };
     let monk =
         AgentSpec { name: "monk".into(), skills: vec!["calm".into()], model_invocable: true, ..AgentSpec::default() };

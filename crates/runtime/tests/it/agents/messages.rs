@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::Message;
-use protocol::{AnswerStatus, Delivery, Event, Outcome, TaskState};
-use runtime::{Features, Start};
+use model::ModelMessage;
+use protocol::{Event, MailDelivery, TaskOutcome, TaskState, ToolResultStatus};
+use runtime::{SessionFeatures, SessionStart};
 use serde_json::json;
 use testkit::session::scenario;
 
@@ -26,8 +26,8 @@ async fn t8_a_message_wakes_an_agent_that_rests_with_all_it_knew() {
     let requests = asked(&run, "/root/kid");
     let last = requests.last().unwrap();
     assert_eq!(requests.len(), 2, "{}", run.transcript());
-    assert_eq!(last.messages[0], Message::user("do kid"));
-    assert_eq!(last.messages[2], Message::user("and then?"), "a parent's words are plain");
+    assert_eq!(last.messages[0], ModelMessage::user("do kid"));
+    assert_eq!(last.messages[2], ModelMessage::user("and then?"), "a parent's words are plain");
     assert!(answer(&run, "wait").text.contains("> /root/kid: idle"), "{}", answer(&run, "wait").text);
     let results: Vec<String> = heard(asked(&run, "/root").last().unwrap());
     assert_eq!(results.iter().filter(|text| text.contains("answer 2")).count(), 1, "{results:?}");
@@ -64,13 +64,13 @@ async fn t8_an_agent_that_cannot_rest_takes_no_messages_and_says_so() {
         ]),
         (path, _) => says(format!("{path} is done")),
     });
-    let features = Features { multi_turn: false, ..Features::default() };
+    let features = SessionFeatures { multi_turn: false, ..SessionFeatures::default() };
     let run = scenario().model(Arc::new(model)).features(features).prompt("go").run().await;
     let told = |id: &str| answer(&run, id).text.clone();
     let id = run.tasks()[1].id;
     assert_eq!(told("w"), format!("/root/kid: not accepted: task {id} has ended"));
-    assert_eq!(["e", "n", "s", "d", "p"].map(|id| answer(&run, id).status), [AnswerStatus::Refused; 5]);
-    assert_eq!(run.tasks()[1].state, TaskState::Finished { outcome: Outcome::Completed });
+    assert_eq!(["e", "n", "s", "d", "p"].map(|id| answer(&run, id).status), [ToolResultStatus::Refused; 5]);
+    assert_eq!(run.tasks()[1].state, TaskState::Finished { outcome: TaskOutcome::Completed });
     assert_eq!(asked(&run, "/root/kid").len(), 1);
 }
 
@@ -95,8 +95,8 @@ async fn t8_agents_write_to_their_parent_siblings_and_children() {
     });
     let (model, gate) = model.holding(|request| request.path == "/root/b" && request.turn == 1);
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     let side = |event: &Event| matches!(event, Event::CallAnswered { call, .. } if call.0 == "side");
     driver.until("a message to a sibling", side).await;
     gate.add_permits(9);
@@ -193,8 +193,8 @@ async fn t8_a_reader_waits_gives_up_in_time_and_hears_only_what_is_new() {
     });
     let (model, gate) = model.holding(|request| request.path == "/root/kid" && request.turn == 2);
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     let waits = |event: &Event| matches!(event, Event::WaitBegan { .. });
     driver.until("a wait", waits).await;
     driver.asked(4).await;
@@ -223,8 +223,8 @@ async fn t8_mail_that_interrupts_is_read_at_once() {
     let (model, gate) =
         model.holding(|request| request.prompt() == "do kid" || request.path == "/root" && request.turn == 2);
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(3).await;
     // One of the two that wait goes on: whichever it is, the message comes before the other's answer or after it.
     gate.add_permits(2);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use model::{Facts, Model};
-use protocol::{AgentSpec, AnswerStatus, Effort, Event, ModelUse, Price, Taste};
-use runtime::{CostGuard, TooDear, Unpriced};
+use model::{Model, ModelFacts};
+use protocol::{AgentSpec, Event, ModelPreference, ModelUse, Price, ReasoningEffort, ToolResultStatus};
+use runtime::{CostGuard, ExpensiveModelAction, UnpricedModelPolicy};
 use serde_json::{Value, json};
 use testkit::session::{PlayedSession, Scenario, TestModels, scenario};
 
@@ -12,20 +12,20 @@ use super::played::{answer, asked, calls, played, says, with, work};
 
 fn priced(name: &'static str, dollars: u64) -> Arc<dyn Model> {
     let price = Price { input: dollars * 1_000_000, output: dollars * 5_000_000, ..Price::default() };
-    let facts = Facts { price: Some(price), max_output: 200, ..Facts::UNKNOWN };
+    let facts = ModelFacts { price: Some(price), max_output: 200, ..ModelFacts::UNKNOWN };
     Arc::new(played(move |_| says(format!("said by {name}"))).named(name).known(facts))
 }
 
-/// A root that starts one agent, and models that are cheaper and dearer than its own.
+/// A root that starts one agent, and models that are cheaper and more expensive than its own.
 fn chooses(more: Value) -> Scenario {
     let price = Price { input: 3_000_000, output: 15_000_000, ..Price::default() };
-    let facts = Facts { price: Some(price), max_output: 200, ..Facts::UNKNOWN };
+    let facts = ModelFacts { price: Some(price), max_output: 200, ..ModelFacts::UNKNOWN };
     let model = played(move |request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", with(work("kid"), more.clone()))]),
         ("/root", _) => says("done"),
         _ => says("said by the session's"),
     });
-    let shelf = TestModels::default().with(priced("dear", 30)).with(priced("small", 1)).with(priced("other", 3));
+    let shelf = TestModels::default().with(priced("costly", 30)).with(priced("small", 1)).with(priced("other", 3));
     let scenario = scenario().model(Arc::new(model.known(facts))).prompt("go");
     scenario.models(Arc::new(shelf.small("small").other("other")))
 }
@@ -37,8 +37,8 @@ fn used(run: &PlayedSession) -> Option<ModelUse> {
     })
 }
 
-fn tasting(taste: Taste, effort: Option<Effort>) -> AgentSpec {
-    AgentSpec { name: "taster".into(), model_invocable: true, taste, effort, ..AgentSpec::default() }
+fn tasting(taste: ModelPreference, effort: Option<ReasoningEffort>) -> AgentSpec {
+    AgentSpec { name: "taster".into(), model_invocable: true, model_preference: taste, effort, ..AgentSpec::default() }
 }
 
 fn use_of(requested: Option<&str>, effective: &str) -> Option<ModelUse> {
@@ -46,37 +46,37 @@ fn use_of(requested: Option<&str>, effective: &str) -> Option<ModelUse> {
 }
 
 #[tokio::test]
-async fn t6_a_model_that_is_too_dear_is_refused_and_nothing_starts() {
+async fn t6_a_model_that_is_too_expensive_is_refused_and_nothing_starts() {
     let guard = CostGuard { percent: Some(200), ..CostGuard::default() };
-    let run = chooses(json!({ "model": "dear" })).guard(guard).run().await;
+    let run = chooses(json!({ "model": "costly" })).guard(guard).run().await;
     let told = answer(&run, "t");
-    assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1));
-    let words = "dear costs 1000 % of the session's model, and agents may cost 200 %; leave `model` out";
+    assert_eq!((told.status, run.tasks().len()), (ToolResultStatus::Refused, 1));
+    let words = "costly costs 1000 % of the session's model, and agents may cost 200 %; leave `model` out";
     assert!(told.text.starts_with(words), "{}", told.text);
     let run = chooses(json!({ "model": "small" })).guard(guard).run().await;
     assert!(answer(&run, "t").text.contains("said by small"), "{}", run.transcript());
 }
 
 #[tokio::test]
-async fn t6_a_model_that_is_too_dear_is_replaced_for_all_to_see() {
-    let guard = CostGuard { percent: Some(200), otherwise: TooDear::Downgrade, ..CostGuard::default() };
-    let run = chooses(json!({ "model": "dear" })).guard(guard).run().await;
+async fn t6_a_model_that_is_too_expensive_is_replaced_for_all_to_see() {
+    let guard = CostGuard { percent: Some(200), action: ExpensiveModelAction::Downgrade, ..CostGuard::default() };
+    let run = chooses(json!({ "model": "costly" })).guard(guard).run().await;
     let ModelUse { requested, effective, why } = used(&run).unwrap();
-    assert_eq!((requested.as_deref(), effective.as_str()), (Some("dear"), "played"));
-    assert!(why.unwrap().starts_with("dear costs 1000 %"));
+    assert_eq!((requested.as_deref(), effective.as_str()), (Some("costly"), "played"));
+    assert!(why.unwrap().starts_with("costly costs 1000 %"));
     let told = &answer(&run, "t").text;
-    assert!(told.contains("said by the session's") && told.contains("played instead of dear"), "{told}");
+    assert!(told.contains("said by the session's") && told.contains("played instead of costly"), "{told}");
 }
 
 #[tokio::test]
 async fn t6_what_is_asked_for_is_what_runs() {
-    let run = chooses(json!({ "model": "dear" })).run().await;
-    assert_eq!(used(&run), use_of(Some("dear"), "dear"));
-    assert!(answer(&run, "t").text.contains("said by dear"));
+    let run = chooses(json!({ "model": "costly" })).run().await;
+    assert_eq!(used(&run), use_of(Some("costly"), "costly"));
+    assert!(answer(&run, "t").text.contains("said by costly"));
     // The call comes before the definition, and that before the session.
-    let both = || AgentSpec { models: vec!["gone".into(), "other".into()], ..tasting(Taste::Small, None) };
-    let run = chooses(json!({ "agent_type": "taster", "model": "dear" })).agent(both()).run().await;
-    assert_eq!(used(&run), use_of(Some("dear"), "dear"));
+    let both = || AgentSpec { models: vec!["gone".into(), "other".into()], ..tasting(ModelPreference::Small, None) };
+    let run = chooses(json!({ "agent_type": "taster", "model": "costly" })).agent(both()).run().await;
+    assert_eq!(used(&run), use_of(Some("costly"), "costly"));
     let run = chooses(json!({ "agent_type": "taster" })).agent(both()).run().await;
     assert_eq!(used(&run), use_of(Some("other"), "other"));
     let none = AgentSpec { models: vec!["gone".into()], ..both() };
@@ -88,18 +88,18 @@ async fn t6_what_is_asked_for_is_what_runs() {
 
 #[tokio::test]
 async fn t7_a_taste_is_served_if_there_is_such_a_model() {
-    for (taste, name) in [(Taste::Small, "small"), (Taste::Other, "other")] {
+    for (taste, name) in [(ModelPreference::Small, "small"), (ModelPreference::Other, "other")] {
         let run = chooses(json!({ "agent_type": "taster" })).agent(tasting(taste, None)).run().await;
         assert_eq!(used(&run), use_of(Some(name), name), "{taste:?}");
         assert!(answer(&run, "t").text.contains(&format!("said by {name}")));
     }
     let alone = chooses(json!({ "agent_type": "taster" })).models(Arc::new(TestModels::default()));
-    let run = alone.agent(tasting(Taste::Small, Some(Effort::Low))).run().await;
+    let run = alone.agent(tasting(ModelPreference::Small, Some(ReasoningEffort::Low))).run().await;
     assert_eq!(used(&run), use_of(None, "played"));
-    assert_eq!(asked(&run, "/root/kid")[0].effort, Some(Effort::Low));
+    assert_eq!(asked(&run, "/root/kid")[0].effort, Some(ReasoningEffort::Low));
     let run = chooses(json!({ "agent_type": "taster", "reasoning_effort": "high", "model": "inherit" }));
-    let run = run.agent(tasting(Taste::Small, Some(Effort::Low))).run().await;
-    assert_eq!(asked(&run, "/root/kid")[0].effort, Some(Effort::High));
+    let run = run.agent(tasting(ModelPreference::Small, Some(ReasoningEffort::Low))).run().await;
+    assert_eq!(asked(&run, "/root/kid")[0].effort, Some(ReasoningEffort::High));
 }
 
 #[tokio::test]
@@ -108,14 +108,14 @@ async fn t6_a_call_names_no_file_as_its_model() {
         let shelf = TestModels::default().with(priced("script/x.yaml", 1));
         let run = chooses(json!({ "model": file })).models(Arc::new(shelf)).run().await;
         let told = answer(&run, "t");
-        assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1), "{file}");
+        assert_eq!((told.status, run.tasks().len()), (ToolResultStatus::Refused, 1), "{file}");
         assert!(told.text.starts_with("a call may not name a file as its model"), "{}", told.text);
     }
 }
 
 /// A model with a provider that could send a bill, at a price that nobody knows.
 fn unpriced(name: &'static str) -> Arc<dyn Model> {
-    let facts = Facts { bills: true, max_output: 200, ..Facts::UNKNOWN };
+    let facts = ModelFacts { is_billed: true, max_output: 200, ..ModelFacts::UNKNOWN };
     Arc::new(played(move |_| says(format!("said by {name}"))).named(name).known(facts))
 }
 
@@ -125,11 +125,11 @@ async fn a_model_that_its_provider_does_not_have_is_refused_with_the_models_ther
     let shelf = || TestModels::default().with(priced("small", 1)).with(priced("ghost", 1)).unheard_of("ghost");
     let run = chooses(json!({ "model": "ghost" })).models(Arc::new(shelf())).run().await;
     let told = answer(&run, "t");
-    assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1));
+    assert_eq!((told.status, run.tasks().len()), (ToolResultStatus::Refused, 1));
     let words = "the model `ghost` cannot be used: its provider has no such model; there are: ";
     assert!(told.text.starts_with(words) && told.text.contains("small"), "{}", told.text);
     // One that a definition names is passed over for the next.
-    let both = AgentSpec { models: vec!["ghost".into(), "small".into()], ..tasting(Taste::Same, None) };
+    let both = AgentSpec { models: vec!["ghost".into(), "small".into()], ..tasting(ModelPreference::Same, None) };
     let run = chooses(json!({ "agent_type": "taster" })).models(Arc::new(shelf())).agent(both).run().await;
     assert_eq!(used(&run), use_of(Some("small"), "small"));
 }
@@ -141,11 +141,11 @@ async fn a_model_without_a_known_price_is_too_expensive_unless_that_is_allowed()
     let chooses = || chooses(json!({ "model": "odd" })).models(Arc::new(TestModels::default().with(unpriced("odd"))));
     let run = chooses().guard(guard).run().await;
     let told = answer(&run, "t");
-    assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1));
+    assert_eq!((told.status, run.tasks().len()), (ToolResultStatus::Refused, 1));
     assert!(told.text.starts_with("the price of odd is not known"), "{}", told.text);
-    let run = chooses().guard(CostGuard { otherwise: TooDear::Downgrade, ..guard }).run().await;
+    let run = chooses().guard(CostGuard { action: ExpensiveModelAction::Downgrade, ..guard }).run().await;
     assert!(used(&run).unwrap().why.unwrap().starts_with("the price of odd is not known"));
-    let run = chooses().guard(CostGuard { unpriced: Unpriced::Allowed, ..guard }).run().await;
+    let run = chooses().guard(CostGuard { unpriced: UnpricedModelPolicy::Allowed, ..guard }).run().await;
     assert!(answer(&run, "t").text.contains("said by odd"), "{}", run.transcript());
     // A server that asks for no key sends no bill.
     let free = played(|_| says("said for free")).named("odd");
@@ -161,6 +161,6 @@ async fn what_is_recorded_is_the_model_that_answers_and_not_its_short_name() {
     assert_eq!(used(&run), use_of(Some("opus"), "maker/opus-5"));
     assert!(answer(&run, "t").text.contains("said by maker/opus-5"));
     let liked = chooses(json!({ "agent_type": "taster" })).models(Arc::new(shelf().small("opus")));
-    let run = liked.agent(tasting(Taste::Small, None)).run().await;
+    let run = liked.agent(tasting(ModelPreference::Small, None)).run().await;
     assert_eq!(used(&run), use_of(Some("opus"), "maker/opus-5"));
 }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use model::{Delta, Deltas, Facts, Message, Model, ModelError, Part, Request};
-use protocol::{Answer, Call, CallId, Event, ModelFault, StopReason, Usage};
+use model::{Delta, Deltas, MessagePart, Model, ModelError, ModelFacts, ModelMessage, ModelRequest};
+use protocol::{CallId, Event, ModelFault, StopReason, ToolCallRequest, ToolResult, Usage};
 use serde_json::{Value, json};
 use testkit::session::PlayedSession;
 use tokio::sync::Semaphore;
@@ -16,17 +16,17 @@ pub(super) const USED: Usage = Usage { input: 100, output: 10, cache_read: 0, ca
 /// A model that does what a function says.
 pub(super) struct Played<F> {
     name: &'static str,
-    facts: Facts,
+    facts: ModelFacts,
     act: F,
     used: Usage,
-    fails: fn(&Request) -> Option<String>,
-    held: fn(&Request) -> bool,
+    fails: fn(&ModelRequest) -> Option<String>,
+    held: fn(&ModelRequest) -> bool,
     gate: Arc<Semaphore>,
 }
 
 /// A model that answers like this.
-pub(super) fn played<F: Fn(&Request) -> Vec<Delta>>(act: F) -> Played<F> {
-    let facts = Facts { max_output: 200, ..Facts::UNKNOWN };
+pub(super) fn played<F: Fn(&ModelRequest) -> Vec<Delta>>(act: F) -> Played<F> {
+    let facts = ModelFacts { max_output: 200, ..ModelFacts::UNKNOWN };
     let gate = Arc::new(Semaphore::new(0));
     Played { name: "played", facts, act, used: USED, fails: |_| None, held: |_| false, gate }
 }
@@ -38,7 +38,7 @@ impl<F> Played<F> {
     }
 
     /// This is known of it.
-    pub(super) fn known(self, facts: Facts) -> Played<F> {
+    pub(super) fn known(self, facts: ModelFacts) -> Played<F> {
         Played { facts, ..self }
     }
 
@@ -48,12 +48,12 @@ impl<F> Played<F> {
     }
 
     /// Such requests fail for good.
-    pub(super) fn failing(self, fails: fn(&Request) -> Option<String>) -> Played<F> {
+    pub(super) fn failing(self, fails: fn(&ModelRequest) -> Option<String>) -> Played<F> {
         Played { fails, ..self }
     }
 
     /// Such requests are answered when the gate lets them.
-    pub(super) fn holding(self, held: fn(&Request) -> bool) -> (Played<F>, Arc<Semaphore>) {
+    pub(super) fn holding(self, held: fn(&ModelRequest) -> bool) -> (Played<F>, Arc<Semaphore>) {
         let gate = Arc::clone(&self.gate);
         (Played { held, ..self }, gate)
     }
@@ -65,16 +65,16 @@ impl<F> fmt::Debug for Played<F> {
     }
 }
 
-impl<F: Fn(&Request) -> Vec<Delta> + Send + Sync> Model for Played<F> {
+impl<F: Fn(&ModelRequest) -> Vec<Delta> + Send + Sync> Model for Played<F> {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         &self.facts
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         if let Some(words) = (self.fails)(&request) {
             return stream::iter([Err(ModelError::new(ModelFault::Terminal, words))]).boxed();
         }
@@ -105,7 +105,7 @@ pub(super) fn calls<const N: usize>(calls: [(&str, &str, Value); N]) -> Vec<Delt
 
 /// A call with whatever input.
 pub(super) fn raw(id: &str, tool: &str, input: &str) -> Delta {
-    Delta::Call(Call { id: CallId(id.into()), tool: tool.into(), input: input.into() })
+    Delta::Call(ToolCallRequest { id: CallId(id.into()), tool: tool.into(), input: input.into() })
 }
 
 /// What starts a worker of this name.
@@ -122,7 +122,7 @@ pub(super) fn with(mut input: Value, more: Value) -> Value {
 
 /// The answer to a call.
 #[track_caller]
-pub(super) fn answer<'a>(run: &'a PlayedSession, id: &str) -> &'a Answer {
+pub(super) fn answer<'a>(run: &'a PlayedSession, id: &str) -> &'a ToolResult {
     let answered = run.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::CallAnswered { call, answer, .. } if call.0 == id => Some(answer),
         _other => None,
@@ -131,29 +131,29 @@ pub(super) fn answer<'a>(run: &'a PlayedSession, id: &str) -> &'a Answer {
 }
 
 /// What a task's model was asked, in order.
-pub(super) fn asked(run: &PlayedSession, path: &str) -> Vec<Request> {
+pub(super) fn asked(run: &PlayedSession, path: &str) -> Vec<ModelRequest> {
     let requests = run.stage().model(run.id()).requests();
     requests.into_iter().filter(|request| request.path == path).collect()
 }
 
 /// Every text that a request tells besides the model's own words.
-pub(super) fn heard(request: &Request) -> Vec<String> {
-    let texts = |message: &Message| match message {
-        Message::User { parts } => parts.iter().filter_map(words).collect(),
-        Message::Answers { answers } => answers.iter().map(|(_, answer)| answer.text.clone()).collect(),
-        Message::Assistant { .. } => Vec::new(),
+pub(super) fn heard(request: &ModelRequest) -> Vec<String> {
+    let texts = |message: &ModelMessage| match message {
+        ModelMessage::User { parts } => parts.iter().filter_map(words).collect(),
+        ModelMessage::Answers { answers } => answers.iter().map(|(_, answer)| answer.text.clone()).collect(),
+        ModelMessage::Assistant { .. } => Vec::new(),
     };
     request.messages.iter().flat_map(texts).collect()
 }
 
-fn words(part: &Part) -> Option<String> {
+fn words(part: &MessagePart) -> Option<String> {
     match part {
-        Part::Text(text) => Some(text.clone()),
-        Part::Image(_) => None,
+        MessagePart::Text(text) => Some(text.clone()),
+        MessagePart::Image(_) => None,
     }
 }
 
 /// The names of the tools that a request tells of.
-pub(super) fn tools(request: &Request) -> Vec<&str> {
+pub(super) fn tools(request: &ModelRequest) -> Vec<&str> {
     request.tools.iter().map(|tool| tool.name.as_str()).collect()
 }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use model::{Delta, Request};
-use protocol::{AgentSpec, AnswerStatus, CallId, Delivery, Event, PermissionMode, RuleEffect, Spawns};
-use runtime::Start;
+use model::{Delta, ModelRequest};
+use protocol::{AgentSpec, CallId, Event, MailDelivery, PermissionMode, RuleEffect, SpawnPolicy, ToolResultStatus};
+use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::scenario;
 
 use super::played::{answer, asked, calls, played, says, tools, with, work};
 
-fn agent(name: &str, tools: &[&str], spawns: Spawns) -> AgentSpec {
+fn agent(name: &str, tools: &[&str], spawns: SpawnPolicy) -> AgentSpec {
     let tools = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
     AgentSpec { name: name.into(), tools, spawns, model_invocable: true, ..AgentSpec::default() }
 }
@@ -31,12 +31,12 @@ async fn a6_a_coordinator_without_tools_starts_a_reader_that_greps() {
         ]),
         (path, _) => says(format!("{path} is done")),
     });
-    let lead = agent("lead", &["task"], Spawns::Only(vec!["reader".into()]));
+    let lead = agent("lead", &["task"], SpawnPolicy::Only(vec!["reader".into()]));
     let run =
         scenario().model(Arc::new(model)).agent(lead).file("a.txt", "a needle\n").allow_all().prompt("go").run().await;
     let status = |id: &str| answer(&run, id).status;
-    assert_eq!((status("g"), status("u")), (AnswerStatus::Done, AnswerStatus::Done), "{}", run.transcript());
-    assert_eq!(["own", "w", "v", "e"].map(status), [AnswerStatus::Refused; 4]);
+    assert_eq!((status("g"), status("u")), (ToolResultStatus::Done, ToolResultStatus::Done), "{}", run.transcript());
+    assert_eq!(["own", "w", "v", "e"].map(status), [ToolResultStatus::Refused; 4]);
     assert!(answer(&run, "g").text.contains("a needle"));
     assert_eq!(answer(&run, "w").text, "a `lead` agent may not start `worker`, only: reader");
     assert_eq!(tools(&asked(&run, "/root/lead/eye")[0]), ["view", "grep", "glob"]);
@@ -60,13 +60,13 @@ async fn a6_an_agent_without_a_shell_runs_no_command_by_another_tool() {
         }
         (path, _) => says(format!("{path} is done")),
     });
-    let lead = agent("lead", &["task"], Spawns::Anybody);
-    let tame = AgentSpec { tools: None, denied: vec!["shell".into()], ..agent("tame", &[], Spawns::Anybody) };
+    let lead = agent("lead", &["task"], SpawnPolicy::Anybody);
+    let tame = AgentSpec { tools: None, denied: vec!["shell".into()], ..agent("tame", &[], SpawnPolicy::Anybody) };
     let run = scenario().model(Arc::new(model)).agent(lead).agent(tame).allow_all().prompt("go").run().await;
     assert_eq!((run.file("witness"), run.tasks().len()), (None, 3), "{}", run.transcript());
     for name in ["lead", "tame"] {
         let told = ["u", "e"].map(|what| answer(&run, &format!("{name}-{what}")));
-        assert_eq!(told.map(|told| told.status), [AnswerStatus::Refused, AnswerStatus::Denied]);
+        assert_eq!(told.map(|told| told.status), [ToolResultStatus::Refused, ToolResultStatus::Denied]);
         assert!(told[1].text.contains("this agent does not have the tool `shell`"), "{}", told[1].text);
     }
 }
@@ -81,15 +81,15 @@ async fn q33_no_agent_has_a_wider_mode_than_one_above_it() {
         (path, _) => says(format!("{path} is done")),
     });
     let in_mode =
-        |name: &str, mode| AgentSpec { permission: Some(mode), tools: None, ..agent(name, &[], Spawns::Anybody) };
+        |name: &str, mode| AgentSpec { permission: Some(mode), tools: None, ..agent(name, &[], SpawnPolicy::Anybody) };
     let scene = scenario().model(Arc::new(model)).agent(in_mode("planner", PermissionMode::Plan));
     let run = scene.agent(in_mode("bold", PermissionMode::AllowAll)).allow_all().prompt("go").run().await;
-    assert_eq!(answer(&run, "d").status, AnswerStatus::Denied, "{}", run.transcript());
+    assert_eq!(answer(&run, "d").status, ToolResultStatus::Denied, "{}", run.transcript());
     assert_eq!(run.file("x"), None);
 }
 
 /// Every agent tries the forbidden command, then starts one below it.
-fn tries(request: &Request) -> Vec<Delta> {
+fn tries(request: &ModelRequest) -> Vec<Delta> {
     let depth = request.path.matches('/').count();
     match (request.turn, depth) {
         (1, _) => calls([(format!("s{depth}").as_str(), "shell", json!({ "command": "touch forbidden" }))]),
@@ -106,19 +106,19 @@ async fn a6_what_the_root_may_not_do_nobody_below_it_may() {
     let model = played(tries);
     let (model, gate) = model.holding(|request| request.path.matches('/').count() == 6 && request.turn == 1);
     let stage = scenario().model(Arc::new(model)).allow_all().rule(RuleEffect::Deny, "shell(touch:*)").ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     let deepest = |event: &Event| matches!(event, Event::TaskCreated(spec) if spec.call == Some(CallId("t5".into())));
     driver.until("the deepest", deepest).await;
     let id = driver.crash().await.id();
     gate.add_permits(9);
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(run.tasks().len(), 6, "{}", run.transcript());
     for depth in 1..=6 {
-        assert_eq!(answer(&run, &format!("s{depth}")).status, AnswerStatus::Denied, "{}", run.transcript());
+        assert_eq!(answer(&run, &format!("s{depth}")).status, ToolResultStatus::Denied, "{}", run.transcript());
     }
     assert_eq!(run.file("forbidden"), None);
 }

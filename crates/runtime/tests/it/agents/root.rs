@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use protocol::{AgentSpec, AnswerStatus, Budget, Delivery, Effort, Event, Spawns};
-use runtime::{OpenError, Start};
+use protocol::{AgentSpec, Budget, Event, MailDelivery, ReasoningEffort, SpawnPolicy, ToolResultStatus};
+use runtime::{SessionOpenError, SessionStart};
 use serde_json::json;
 use testkit::session::{TestModels, scenario};
 
@@ -14,15 +14,15 @@ fn lead() -> AgentSpec {
         name: "lead".into(),
         prompt: "You only delegate.".into(),
         tools: Some(vec!["task".into(), "view".into()]),
-        spawns: Spawns::Only(vec!["reader".into()]),
+        spawns: SpawnPolicy::Only(vec!["reader".into()]),
         models: vec!["gone".into(), "second".into()],
-        effort: Some(Effort::High),
+        effort: Some(ReasoningEffort::High),
         max_turns: Some(9),
         ..AgentSpec::default()
     }
 }
 
-fn act(request: &model::Request) -> Vec<model::Delta> {
+fn act(request: &model::ModelRequest) -> Vec<model::Delta> {
     match (request.path.as_str(), request.prompt().as_str()) {
         ("/root", "go") if request.turn == 1 => calls([
             ("w", "task", work("hand")),
@@ -38,12 +38,12 @@ async fn the_root_has_the_role_prompt_and_model_of_its_definition_for_ever() {
     let second = Arc::new(played(act).named("second"));
     let shelf = TestModels::default().with(Arc::new(testkit::session::CheckedModel::new(second)));
     let stage = scenario().model(Arc::new(played(act))).models(Arc::new(shelf)).main(lead()).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(answer(&run, "w").text, "a `lead` agent may not start `worker`, only: reader", "{}", run.transcript());
-    assert_eq!(answer(&run, "r").status, AnswerStatus::Done);
+    assert_eq!(answer(&run, "r").status, ToolResultStatus::Done);
     assert!(answer(&run, "s").text.starts_with("There is no tool `shell`."));
     assert_eq!(run.tasks()[0].agent, "lead");
     let defined = run.count(|event| matches!(event, Event::AgentDefined { spec, .. } if **spec == lead()));
@@ -52,8 +52,8 @@ async fn the_root_has_the_role_prompt_and_model_of_its_definition_for_ever() {
     assert_eq!((asked(&run, "/root").len(), asked(&run, "/root/eye").len()), (0, 1));
 
     stage.set_main(None);
-    let mut driver = stage.open(Start::Resume(run.id())).await;
-    driver.send("again", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::Resume(run.id())).await;
+    driver.send("again", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!((run.text(), asked(&run, "/root").len()), ("/root is done", 0));
@@ -70,7 +70,7 @@ async fn the_root_is_told_what_its_definition_says() {
     let run = scenario().model(Arc::new(played(act))).main(plain.clone()).prompt("hello").run().await;
     let request = &asked(&run, "/root")[0];
     assert!(request.system.contains("\nYou only delegate.\n"));
-    assert_eq!((request.agent.as_str(), request.effort), ("lead", Some(Effort::High)));
+    assert_eq!((request.agent.as_str(), request.effort), ("lead", Some(ReasoningEffort::High)));
     assert_eq!(tools(request), ["view", "task", "tool_search"]);
     let opened = run.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::SessionOpened(terms) => Some((terms.root_turns, terms.budget)),
@@ -82,9 +82,9 @@ async fn the_root_is_told_what_its_definition_says() {
 #[tokio::test]
 async fn a_root_that_cannot_be_had_does_not_begin() {
     let stage = scenario().model(Arc::new(played(act))).main(lead()).ready();
-    let Err(OpenError::Agent(words)) = stage.try_open(Start::New).await else { panic!() };
+    let Err(SessionOpenError::Agent(words)) = stage.try_open(SessionStart::New).await else { panic!() };
     assert!(words.starts_with("no model that `lead` wants can be used (gone: "), "{words}");
-    stage.set_main(Some(AgentSpec { unserved: vec!["it wants a worktree".into()], ..AgentSpec::default() }));
-    let Err(OpenError::Agent(words)) = stage.try_open(Start::New).await else { panic!() };
+    stage.set_main(Some(AgentSpec { unsupported: vec!["it wants a worktree".into()], ..AgentSpec::default() }));
+    let Err(SessionOpenError::Agent(words)) = stage.try_open(SessionStart::New).await else { panic!() };
     assert!(words.contains("it wants a worktree"), "{words}");
 }

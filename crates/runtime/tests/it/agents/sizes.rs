@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use model::{Key, Listed, Model, Provider, Providers, Wire};
+use model::{Model, ModelListing, Provider, ProviderKey, Providers, WireFormat};
 use net::Secret;
-use protocol::{AgentSpec, Delivery, Event, ModelFault};
-use runtime::Start;
+use protocol::{AgentSpec, Event, MailDelivery, ModelFault};
+use runtime::SessionStart;
 use testkit::server::{ModelServer, RecordedRequest};
 use testkit::session::scenario;
 
@@ -41,27 +41,27 @@ const SCRIPT: &str = "  - when: { turn: 1, prompt: begin }
   - answer: [say: done]
 ";
 
-fn over(server: &ModelServer, wire: Wire) -> Arc<dyn Model> {
+fn over(server: &ModelServer, wire: WireFormat) -> Arc<dyn Model> {
     let base_url = match wire {
-        Wire::Anthropic => server.url(),
-        Wire::Responses | Wire::Chat => server.openai_url(),
+        WireFormat::Anthropic => server.url(),
+        WireFormat::Responses | WireFormat::Chat => server.openai_url(),
     };
     let provider = Provider {
         wire,
         base_url,
-        key: Key::Given(Secret::new("sk-0123456789")),
-        small: false,
-        at_once: None,
-        extra: model::Extra::default(),
-        models: [("m".into(), Listed { max_output: Some(1_000), ..Listed::default() })].into(),
+        key: ProviderKey::Present(Secret::new("sk-0123456789")),
+        is_small: false,
+        max_concurrent_requests: None,
+        extra: model::RequestExtras::default(),
+        models: [("m".into(), ModelListing { max_output: Some(1_000), ..ModelListing::default() })].into(),
     };
-    let providers = Providers { places: [("test".into(), provider)].into(), ..Providers::default() };
+    let providers = Providers { by_name: [("test".into(), provider)].into(), ..Providers::default() };
     model::open("test/m", Path::new("/"), &providers).unwrap()
 }
 
 #[tokio::test]
 async fn first_requests_are_small_over_every_wire() {
-    for wire in [Wire::Anthropic, Wire::Responses, Wire::Chat] {
+    for wire in [WireFormat::Anthropic, WireFormat::Responses, WireFormat::Chat] {
         let server = ModelServer::script(&rules(SCRIPT)).start();
         let agent = |(name, description): (&str, &str)| {
             assert!(description.len() <= 120, "{name}");
@@ -91,18 +91,18 @@ async fn a_conversation_is_kept_within_what_a_local_server_says_of_its_context()
     let script = "  - answer: [call: { tool: shell, input: { command: 'seq 1000 1999' } }]\n";
     let server = ModelServer::script(&rules(script)).context(6_000).start();
     let provider = Provider {
-        wire: Wire::Chat,
+        wire: WireFormat::Chat,
         base_url: server.openai_url(),
-        key: Key::Needless,
-        small: false,
-        at_once: None,
-        extra: model::Extra::default(),
-        models: [("m".into(), Listed { max_output: Some(500), ..Listed::default() })].into(),
+        key: ProviderKey::NotNeeded,
+        is_small: false,
+        max_concurrent_requests: None,
+        extra: model::RequestExtras::default(),
+        models: [("m".into(), ModelListing { max_output: Some(500), ..ModelListing::default() })].into(),
     };
-    let providers = Providers { places: [("own".into(), provider)].into(), ..Providers::default() };
+    let providers = Providers { by_name: [("own".into(), provider)].into(), ..Providers::default() };
     let model = model::open("own/m", Path::new("/"), &providers).unwrap();
-    let mut driver = scenario().model(model).allow_all().ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = scenario().model(model).allow_all().ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a shorter conversation", |event| matches!(event, Event::Compacted(_))).await;
     driver.until("an answer to it", |event| matches!(event, Event::TurnAnswered { .. })).await;
     let run = driver.leave().await;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::Calls;
-use protocol::{CancelBy, Delivery, Event, Outcome, TaskState};
-use runtime::Start;
+use model::ToolCallPolicy;
+use protocol::{CancelBy, Event, MailDelivery, TaskOutcome, TaskState};
+use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::scenario;
 
@@ -25,18 +25,18 @@ async fn t8_an_agent_that_is_asked_to_stop_says_what_it_has() {
     });
     let (model, gate) = model.holding(|request| request.path == "/root" && request.turn == 2);
     let stage = scenario().model(Arc::new(model)).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a command", |event| matches!(event, Event::CallStarted { call } if call.0 == "sh")).await;
     gate.add_permits(1);
     driver.rest().await;
     let run = driver.leave().await;
     assert!(answer(&run, "s").text.starts_with("/root/kid is asked to stop"), "{}", run.transcript());
     let kid = &run.tasks()[1];
-    assert_eq!(kid.state, TaskState::Finished { outcome: Outcome::Cancelled { by: CancelBy::Agent } });
+    assert_eq!(kid.state, TaskState::Finished { outcome: TaskOutcome::Cancelled { by: CancelBy::Agent } });
     assert_eq!(kid.result.as_deref(), Some("half of it"), "{}", run.transcript());
-    assert_eq!(asked(&run, "/root/kid").last().unwrap().calls, Calls::Forbidden);
-    assert!(matches!(run.tasks()[2].state, TaskState::Finished { outcome: Outcome::Cancelled { .. } }));
+    assert_eq!(asked(&run, "/root/kid").last().unwrap().call_policy, ToolCallPolicy::Forbidden);
+    assert!(matches!(run.tasks()[2].state, TaskState::Finished { outcome: TaskOutcome::Cancelled { .. } }));
     let told = super::played::heard(asked(&run, "/root").last().unwrap()).join("\n");
     assert!(told.contains("): cancelled") && told.contains("> half of it"), "{told}");
 }
@@ -50,13 +50,13 @@ async fn t8_an_agent_that_is_stopped_now_says_nothing_more() {
     });
     let (model, _gate) = model.holding(|request| request.path == "/root/kid");
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(answer(&run, "s").text, "/root/kid is stopped: cancelled", "{}", run.transcript());
-    assert_eq!(run.tasks()[1].state, TaskState::Finished { outcome: Outcome::Cancelled { by: CancelBy::Agent } });
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.tasks()[1].state, TaskState::Finished { outcome: TaskOutcome::Cancelled { by: CancelBy::Agent } });
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
@@ -70,13 +70,13 @@ async fn t8_one_that_does_not_come_to_its_last_word_is_stopped_when_its_time_is_
     });
     let (model, _gate) = model.holding(|request| request.path == "/root/kid");
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
     stage.clock().advance(Duration::from_secs(31));
     driver.rest().await;
     let run = driver.leave().await;
-    assert!(matches!(run.tasks()[1].state, TaskState::Finished { outcome: Outcome::Cancelled { .. } }));
+    assert!(matches!(run.tasks()[1].state, TaskState::Finished { outcome: TaskOutcome::Cancelled { .. } }));
     assert!(answer(&run, "w").text.contains("> /root/kid: cancelled"), "{}", run.transcript());
 }
 
@@ -87,10 +87,10 @@ async fn after_a_stop_nothing_is_started_any_more() {
         let name = |n: usize| format!("{}-{}-{n}", request.path, request.turn);
         (0..3).map(|n| super::played::raw(&name(n), "task", &work("n").to_string())).collect()
     });
-    let limits = kernel::Limits { total: 40, ..kernel::Limits::default() };
+    let limits = kernel::SessionLimits { total: 40, ..kernel::SessionLimits::default() };
     let stage = scenario().model(Arc::new(model)).limits(limits).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     for _ in 0..10 {
         driver.until("a task", |event| matches!(event, Event::TaskCreated(_))).await;
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use model::{Facts, Model};
+use model::{Model, ModelFacts};
 use protocol::api::{Method, ModelParams, SessionView, StartAgentParams, StartAgentResult};
-use protocol::{AgentSpec, Budget, Delivery, Event, Price};
-use rpc::{CallError, Client};
-use runtime::Start;
+use protocol::{AgentSpec, Budget, Event, MailDelivery, Price};
+use rpc::{CallError, RpcClient};
+use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::{PlayedSession, Scenario, SessionDriver, TestModels, scenario};
 
@@ -14,7 +14,7 @@ use super::played::{calls, played, says, with, work};
 
 fn priced(name: &'static str) -> Arc<dyn Model> {
     let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
-    let facts = Facts { price: Some(price), max_output: 200, ..Facts::UNKNOWN };
+    let facts = ModelFacts { price: Some(price), max_output: 200, ..ModelFacts::UNKNOWN };
     Arc::new(played(move |_| says(format!("said by {name}"))).named(name).known(facts))
 }
 
@@ -30,11 +30,11 @@ fn answers() -> Scenario {
     scenario().model(Arc::new(played(|_| says("said by the first")))).models(shelf())
 }
 
-async fn client(driver: &SessionDriver) -> Client {
-    driver.session().link().await.unwrap().0
+async fn client(driver: &SessionDriver) -> RpcClient {
+    driver.session().connect().await.unwrap().0
 }
 
-async fn set(client: &Client, model: &str) -> Result<String, String> {
+async fn set(client: &RpcClient, model: &str) -> Result<String, String> {
     match client.call::<ModelParams>(Method::ModelSet, ModelParams { model: model.into() }).await {
         Ok(ModelParams { model }) => Ok(model),
         Err(CallError::Refused(error)) => Err(error.message),
@@ -56,16 +56,16 @@ fn asked(run: &PlayedSession, path: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn d1_the_next_turn_is_asked_of_the_new_model_and_everybody_is_told_of_it() {
-    let mut driver = answers().ready().open(Start::New).await;
+    let mut driver = answers().ready().open(SessionStart::New).await;
     let client = client(&driver).await;
-    driver.send("hello", Delivery::FollowUp).await;
+    driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
     assert_eq!(set(&client, "other").await, Ok("other".into()));
     assert_eq!(set(&client, "other").await, Ok("other".into()));
     let now: ModelParams = client.call(Method::ModelGet, json!({})).await.unwrap();
     let view: SessionView = client.call(Method::SessionGet, json!({})).await.unwrap();
     assert_eq!((now.model.as_str(), view.model.as_str(), driver.session().model()), ("other", "other", "other".into()));
-    driver.send("and now?", Delivery::FollowUp).await;
+    driver.send("and now?", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(run.text(), "said by other");
@@ -84,8 +84,8 @@ async fn d1_agents_at_work_follow_the_session_unless_they_want_another_model() {
         _ => says("said by the first"),
     })
     .holding(|request| request.path == "/root/kid");
-    let mut driver = scenario().model(Arc::new(model)).models(shelf()).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = scenario().model(Arc::new(model)).models(shelf()).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     let kid = |event: &Event| matches!(event, Event::TaskCreated(spec) if spec.name == "kid");
     let kid = driver.until("the agent", kid).await.entry.task;
     driver.until_status("the root rests", |status| status.root_is_at_rest() && status.background == 1).await;
@@ -108,11 +108,11 @@ async fn d1_the_sessions_own_agent_takes_the_model_that_a_person_chooses_over_it
     let main = AgentSpec { name: "captain".into(), models: vec!["small".into()], ..AgentSpec::default() };
     let stage = answers().ready();
     stage.set_main(Some(main));
-    let mut driver = stage.open(Start::New).await;
-    driver.send("hello", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
     driver.session().set_model("other").await.unwrap();
-    driver.send("hello", Delivery::FollowUp).await;
+    driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(asked(&run, "/root"), ["small", "other"]);
@@ -120,7 +120,7 @@ async fn d1_the_sessions_own_agent_takes_the_model_that_a_person_chooses_over_it
 
 #[tokio::test]
 async fn d1_a_model_that_is_unknown_or_has_no_price_for_a_budget_in_dollars_is_refused_in_words() {
-    let driver = answers().ready().open(Start::New).await;
+    let driver = answers().ready().open(SessionStart::New).await;
     let words = set(&client(&driver).await, "nobody").await.unwrap_err();
     assert_eq!(
         words,
@@ -130,10 +130,10 @@ async fn d1_a_model_that_is_unknown_or_has_no_price_for_a_budget_in_dollars_is_r
     driver.leave().await;
 
     let price = Price { input: 1, output: 1, ..Price::default() };
-    let facts = Facts { price: Some(price), max_output: 200, ..Facts::UNKNOWN };
+    let facts = ModelFacts { price: Some(price), max_output: 200, ..ModelFacts::UNKNOWN };
     let own = Arc::new(played(|_| says("said by the first")).known(facts));
     let budget = Budget { micros: Some(1_000_000), ..Budget::default() };
-    let driver = scenario().model(own).models(shelf()).budget(budget).ready().open(Start::New).await;
+    let driver = scenario().model(own).models(shelf()).budget(budget).ready().open(SessionStart::New).await;
     let words = set(&client(&driver).await, "free").await.unwrap_err();
     assert!(words.starts_with("the price of free is not known, so no budget in dollars can be held"), "{words}");
     assert_eq!(driver.session().model(), "played");
@@ -144,18 +144,18 @@ async fn d1_a_model_that_is_unknown_or_has_no_price_for_a_budget_in_dollars_is_r
 
 #[tokio::test]
 async fn s2_a_slash_command_tells_the_model_and_goes_on_with_another() {
-    use runtime::slash::Outcome;
-    let driver = answers().ready().open(Start::New).await;
+    use runtime::slash::SlashOutcome;
+    let driver = answers().ready().open(SessionStart::New).await;
     let done = driver.session().dispatch("/model other").await;
     let message = "the model is other, from the next turn on".into();
-    assert_eq!(done, Outcome::Done { message, mode: None });
-    assert_eq!(driver.session().dispatch("/model").await, Outcome::Told("the model is other".into()));
+    assert_eq!(done, SlashOutcome::Done { message, mode: None });
+    assert_eq!(driver.session().dispatch("/model").await, SlashOutcome::Text("the model is other".into()));
     driver.leave().await;
 }
 
 #[tokio::test]
 async fn d1_an_agent_started_by_hand_has_the_name_words_and_model_it_was_asked_with() {
-    let mut driver = answers().ready().open(Start::New).await;
+    let mut driver = answers().ready().open(SessionStart::New).await;
     let client = client(&driver).await;
     let wanted = StartAgentParams {
         name: Some("counter".into()),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use model::Message;
-use protocol::api::{Command, TaskParams};
-use protocol::{AgentSpec, AnswerStatus, Body, Delivery, Event, Outcome};
-use runtime::Start;
+use model::ModelMessage;
+use protocol::api::{SessionCommand, TaskParams};
+use protocol::{AgentSpec, Event, MailBody, MailDelivery, TaskOutcome, ToolResultStatus};
+use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::{TestModels, scenario};
 
@@ -63,17 +63,17 @@ async fn t1_a_malformed_call_is_refused_with_what_to_do_and_starts_nothing() {
     let run = scenario().model(Arc::new(model)).prompt("go").run().await;
     for (n, (input, word)) in wrong.iter().enumerate() {
         let answer = answer(&run, &n.to_string());
-        assert_eq!(answer.status, AnswerStatus::Refused, "{input}: {}", answer.text);
+        assert_eq!(answer.status, ToolResultStatus::Refused, "{input}: {}", answer.text);
         assert!(!answer.text.is_empty() && answer.text.contains(word), "{input}: {}", answer.text);
     }
-    assert_eq!((run.tasks().len(), run.outcome()), (1, Some(&Outcome::Completed)));
+    assert_eq!((run.tasks().len(), run.outcome()), (1, Some(&TaskOutcome::Completed)));
 }
 
 #[tokio::test]
 async fn t2_what_there_is_not_is_refused_with_what_there_is() {
     let agent = |name: &str| AgentSpec { name: name.into(), model_invocable: true, ..AgentSpec::default() };
     let hidden = AgentSpec { model_invocable: false, ..agent("hidden") };
-    let unserved = AgentSpec { unserved: vec!["it wants the MCP server `db`".into()], ..agent("db-reader") };
+    let unserved = AgentSpec { unsupported: vec!["it wants the MCP server `db`".into()], ..agent("db-reader") };
     let model = played(|request| match request.turn {
         1 => calls([
             ("type", "task", with(work("n"), json!({ "agent_type": "wizard" }))),
@@ -104,7 +104,7 @@ async fn t3_a_child_sees_its_prompt_and_nothing_of_its_parent() {
     });
     let run = scenario().model(Arc::new(model)).prompt("a secret of the root").run().await;
     let [request] = &asked(&run, "/root/kid")[..] else { panic!("{}", run.transcript()) };
-    assert_eq!(*request.messages, [Message::user("do kid")]);
+    assert_eq!(*request.messages, [ModelMessage::user("do kid")]);
     assert!(!request.system.contains("a secret of the root"));
     assert!(answer(&run, "t").text.contains("> [1 turns, 110 tokens, 0.0 s]\n> It said:\n> forty-two\n"));
 }
@@ -118,8 +118,8 @@ async fn t4_the_tasks_of_one_message_start_together() {
     });
     let (model, gate) = model.holding(|request| request.path != "/root");
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(4).await;
     gate.add_permits(3);
     driver.rest().await;
@@ -138,7 +138,7 @@ async fn t4_in_the_background_inside_an_agent_is_not_in_the_background() {
     });
     let run = scenario().model(Arc::new(model)).prompt("go").run().await;
     assert!(answer(&run, "u").text.contains("> leaf"), "{}", run.transcript());
-    assert_eq!(run.count(|event| matches!(event, Event::MailAdmitted { body: Body::Result { .. }, .. })), 0);
+    assert_eq!(run.count(|event| matches!(event, Event::MailAdmitted { body: MailBody::Result { .. }, .. })), 0);
 }
 
 #[tokio::test]
@@ -165,11 +165,11 @@ async fn t4_another_process_sends_an_awaited_child_to_the_background() {
     });
     let (model, gate) = model.holding(|request| request.path == "/root/slow");
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(2).await;
     let task = driver.tasks()[1].id;
-    driver.command(&Command::Promote(TaskParams { task })).await;
+    driver.command(&SessionCommand::Promote(TaskParams { task })).await;
     driver.until("an end", |event| matches!(event, Event::ActivationEnded { .. })).await;
     gate.add_permits(1);
     driver.rest().await;

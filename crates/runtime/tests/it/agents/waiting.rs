@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Delta, Request};
-use protocol::{AnswerStatus, Delivery, Event};
-use runtime::Start;
+use model::{Delta, ModelRequest};
+use protocol::{Event, MailDelivery, ToolResultStatus};
+use runtime::SessionStart;
 use serde_json::{Value, json};
 use testkit::session::{PlayedSession, SessionDriver, scenario};
 use tokio::sync::Semaphore;
@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::played::{answer, asked, calls, played, says, with, work};
 
 /// A root that starts a quick and a slow agent in the background, and then waits like this.
-fn waits(wait: Value) -> impl Fn(&Request) -> Vec<Delta> {
+fn waits(wait: Value) -> impl Fn(&ModelRequest) -> Vec<Delta> {
     move |request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => {
             calls(["quick", "slow"].map(|name| (name, "task", with(work(name), json!({ "mode": "background" })))))
@@ -27,8 +27,8 @@ fn waits(wait: Value) -> impl Fn(&Request) -> Vec<Delta> {
 async fn waiting(wait: Value) -> (SessionDriver, Arc<Semaphore>) {
     let (model, gate) = played(waits(wait)).holding(|request| request.path == "/root/slow");
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
     driver.asked(4).await;
     (driver, gate)
@@ -95,7 +95,7 @@ async fn t10_a_wait_goes_on_under_the_next_owner() {
     let (driver, gate) = waiting(json!({ "on": ["slow"] })).await;
     let stage = driver.stage().clone();
     let id = driver.crash().await.id();
-    let driver = stage.open(Start::Resume(id)).await;
+    let driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     gate.add_permits(2);
     let run = finish(driver).await;
@@ -117,7 +117,7 @@ async fn t10_there_may_be_nothing_to_wait_for() {
     let run = scenario().model(Arc::new(model)).allow_all().prompt("go").run().await;
     assert_eq!(answer(&run, "none").text, "nothing is under way");
     assert_eq!(answer(&run, "who").text, "no agent or command is called `nobody`; none was started");
-    assert_eq!(["who", "how", "what"].map(|id| answer(&run, id).status), [AnswerStatus::Refused; 3]);
+    assert_eq!(["who", "how", "what"].map(|id| answer(&run, id).status), [ToolResultStatus::Refused; 3]);
 }
 
 #[tokio::test]
@@ -127,8 +127,8 @@ async fn t10_a_command_is_run_until_it_succeeds_and_no_model_is_asked() {
         _ => says("done"),
     });
     let stage = scenario().model(Arc::new(model)).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     crate::support::until_file(&stage.path("tries")).await;
     fs::write(stage.path("go"), "").unwrap();
     driver.rest().await;
@@ -147,7 +147,7 @@ async fn t10_a_command_is_run_by_the_shell_that_it_was_judged_for() {
     });
     let scene = scenario().model(Arc::new(model)).rule(protocol::RuleEffect::Allow, "shell(echo:*)");
     let run = scene.prompt("go").run().await;
-    assert_eq!(answer(&run, "u").status, AnswerStatus::Done, "{}", run.transcript());
+    assert_eq!(answer(&run, "u").status, ToolResultStatus::Done, "{}", run.transcript());
     assert_eq!(run.file("witness"), None);
 }
 
@@ -158,8 +158,8 @@ async fn t10_a_command_that_never_succeeds_is_given_up_in_time() {
         _ => says("done"),
     });
     let stage = scenario().model(Arc::new(model)).allow_all().ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
     stage.clock().advance(Duration::from_secs(61));
     driver.rest().await;
@@ -194,8 +194,8 @@ async fn a_reader_can_wait_for_a_turn() {
     });
     let (model, gate) = model.holding(|request| request.path == "/root/kid" && request.turn >= 2);
     let stage = scenario().model(Arc::new(model)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
     gate.add_permits(1);
     driver.until("the answer", |event| matches!(event, Event::CallAnswered { call, .. } if call.0 == "r")).await;

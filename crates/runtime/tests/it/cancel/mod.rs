@@ -7,9 +7,9 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use protocol::api::{Method, StopTaskParams, TaskView};
-use protocol::{Cancel, CancelBy, Delivery, Event, Outcome, TaskId, TaskState};
-use rpc::Client;
-use runtime::Start;
+use protocol::{CancelBy, CancelMode, Event, MailDelivery, TaskId, TaskOutcome, TaskState};
+use rpc::RpcClient;
+use runtime::SessionStart;
 use serde_json::Value;
 use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 
@@ -57,8 +57,8 @@ pub(super) fn task(driver: &SessionDriver, path: &str) -> TaskView {
     find(driver, path).unwrap_or_else(|| panic!("there is no {path}"))
 }
 
-pub(super) async fn stop(driver: &SessionDriver, task: TaskId, how: Cancel) {
-    let (client, _notifications) = Client::connect(&driver.session().home().socket(driver.id())).await.unwrap();
+pub(super) async fn stop(driver: &SessionDriver, task: TaskId, how: CancelMode) {
+    let (client, _notifications) = RpcClient::connect(&driver.session().home().socket(driver.id())).await.unwrap();
     let _: Value = client.call(Method::TasksStop, StopTaskParams { task, how }).await.unwrap();
 }
 
@@ -97,9 +97,9 @@ pub(super) async fn begin(base: Scenario, stuck: &Stuck) -> SessionDriver {
         starts("stuck", "sync"),
         starts("after", "sync"),
     ));
-    let limits = kernel::Limits { live: 2, ..kernel::Limits::default() };
-    let mut driver = base.script(&script).limits(limits).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let limits = kernel::SessionLimits { live: 2, ..kernel::SessionLimits::default() };
+    let mut driver = base.script(&script).limits(limits).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     until(&mut driver, "/root/stuck", stuck.since).await;
     let busy = driver.stage().path("busy");
     eventually("the sibling at work", || busy.exists()).await;
@@ -109,16 +109,16 @@ pub(super) async fn begin(base: Scenario, stuck: &Stuck) -> SessionDriver {
 /// Aborts the one that is stuck: it is over in time, its waiter goes on, its slot is free, its sibling works on.
 pub(super) async fn abort(mut driver: SessionDriver) -> PlayedSession {
     let began = Instant::now();
-    stop(&driver, task(&driver, "/root/stuck").id, Cancel::Abort).await;
+    stop(&driver, task(&driver, "/root/stuck").id, CancelMode::Abort).await;
     assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
-    let cancelled = Outcome::Cancelled { by: CancelBy::User };
+    let cancelled = TaskOutcome::Cancelled { by: CancelBy::User };
     assert_eq!(task(&driver, "/root/stuck").state, TaskState::Finished { outcome: cancelled });
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
-    assert_eq!(task(&driver, "/root/after").last_outcome, Some(Outcome::Completed));
+    assert_eq!(task(&driver, "/root/after").last_outcome, Some(TaskOutcome::Completed));
     assert_eq!(task(&driver, "/root/sibling").state, TaskState::Running);
     fs::write(driver.stage().path("go"), "").unwrap();
     driver.rest().await;
-    assert_eq!(task(&driver, "/root/sibling").last_outcome, Some(Outcome::Completed));
+    assert_eq!(task(&driver, "/root/sibling").last_outcome, Some(TaskOutcome::Completed));
     let run = driver.leave().await;
     assert_eq!(run.text(), "all is well");
     run

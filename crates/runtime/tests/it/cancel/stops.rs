@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use protocol::{Cancel, CancelBy, Delivery, Event, Outcome, TaskState};
-use rpc::Client;
-use runtime::{Start, Status};
+use protocol::{CancelBy, CancelMode, Event, MailDelivery, TaskOutcome, TaskState};
+use rpc::RpcClient;
+use runtime::{SessionStart, SessionStatus};
 use testkit::session::scenario;
 
 use super::{AT_ONCE, asks_its_model, begin, free, runs_a_call, starts, stop, stuck, task, until};
@@ -20,10 +20,10 @@ async fn r3_one_who_is_asked_to_stop_takes_a_last_turn_and_leaves_what_it_has() 
       - call: { id: endless, tool: shell, input: { command: 'sleep 600', timeout_secs: 600 } }
 ";
     let mut driver = begin(free(), &stuck(rules, runs_a_call)).await;
-    stop(&driver, task(&driver, "/root/stuck").id, Cancel::WrapUp).await;
+    stop(&driver, task(&driver, "/root/stuck").id, CancelMode::WrapUp).await;
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
     let stuck = task(&driver, "/root/stuck");
-    assert_eq!(stuck.last_outcome, Some(Outcome::Cancelled { by: CancelBy::User }));
+    assert_eq!(stuck.last_outcome, Some(TaskOutcome::Cancelled { by: CancelBy::User }));
     assert_eq!(stuck.result.as_deref(), Some("I got this far"));
     fs::write(driver.stage().path("go"), "").unwrap();
     driver.rest().await;
@@ -41,13 +41,13 @@ async fn r3_one_who_takes_too_long_for_its_last_turn_is_aborted() {
       - call: { id: endless, tool: shell, input: { command: 'sleep 600', timeout_secs: 600 } }
 ";
     let mut driver = begin(free(), &stuck(rules, runs_a_call)).await;
-    stop(&driver, task(&driver, "/root/stuck").id, Cancel::WrapUp).await;
+    stop(&driver, task(&driver, "/root/stuck").id, CancelMode::WrapUp).await;
     until(&mut driver, "/root/stuck", asks_its_model).await;
     breathe().await;
     driver.stage().clock().advance(Duration::from_secs(31));
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
     let stuck = task(&driver, "/root/stuck");
-    assert_eq!(stuck.last_outcome, Some(Outcome::Cancelled { by: CancelBy::User }));
+    assert_eq!(stuck.last_outcome, Some(TaskOutcome::Cancelled { by: CancelBy::User }));
     assert_eq!(stuck.result.as_deref(), Some("I got"));
     fs::write(driver.stage().path("go"), "").unwrap();
     driver.rest().await;
@@ -68,16 +68,16 @@ async fn q14_after_a_stop_nothing_begins_any_more_though_64_agents_are_starting_
         spawners.join("\n"),
         five.join("\n")
     ));
-    let limits = kernel::Limits { live: 64, rate: 1_000_000, ..kernel::Limits::default() };
-    let mut driver = scenario().script(&script).limits(limits).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let limits = kernel::SessionLimits { live: 64, rate: 1_000_000, ..kernel::SessionLimits::default() };
+    let mut driver = scenario().script(&script).limits(limits).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     for _ in 0..150 {
         driver.until("agents", |event| matches!(event, Event::TaskCreated(_))).await;
     }
     let began = Instant::now();
     driver.stop().await.unwrap();
     assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
-    let quiet = |status: &Status| status.quiet;
+    let quiet = |status: &SessionStatus| status.quiet;
     assert!(quiet(&driver.session().status().borrow()));
     driver.rest().await;
     let run = driver.leave().await;
@@ -108,11 +108,11 @@ async fn q16_a_hundred_agents_that_are_done_hold_no_slot() {
 ",
         starts("'w${turn}'", "sync")
     ));
-    let limits = kernel::Limits { live: 2, ..kernel::Limits::default() };
+    let limits = kernel::SessionLimits { live: 2, ..kernel::SessionLimits::default() };
     let run = scenario().script(&script).limits(limits).prompt("go").run().await;
     assert_eq!(run.text(), "all done");
     assert_eq!(run.tasks().len(), 101);
-    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)));
 }
 
 #[tokio::test]
@@ -132,11 +132,11 @@ async fn q13_one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
 ",
         starts("w", "background")
     ));
-    let mut driver = free().script(&script).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = free().script(&script).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     let busy = driver.stage().path("busy");
     eventually("an agent at work", || busy.exists()).await;
-    let (client, notifications) = Client::connect(&driver.session().home().socket(driver.id())).await.unwrap();
+    let (client, notifications) = RpcClient::connect(&driver.session().home().socket(driver.id())).await.unwrap();
     drop((client, notifications));
     driver.interrupt().await;
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
@@ -151,8 +151,8 @@ async fn q13_one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
 async fn r3_the_words_of_one_who_is_stopped_show_no_key() {
     const KEY: &str = "sk-0123456789abcdef";
     let script = rules(&format!("  - answer:\n      - say: the key is {KEY}\n      - hang: true\n"));
-    let mut driver = scenario().script(&script).secret(KEY).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = scenario().script(&script).secret(KEY).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
     breathe().await;
     driver.interrupt().await;

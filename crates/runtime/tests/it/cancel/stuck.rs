@@ -5,9 +5,9 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Instant;
 
-use model::{Facts, Model};
-use protocol::{Cancel, Delivery, Event, Outcome, RuleEffect, TaskState};
-use runtime::Start;
+use model::{Model, ModelFacts};
+use protocol::{CancelMode, Event, MailDelivery, RuleEffect, TaskOutcome, TaskState};
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, scenario};
 
 use super::{
@@ -32,7 +32,7 @@ fn waits(event: &Event) -> bool {
 }
 
 fn asks_a_person(event: &Event) -> bool {
-    matches!(event, Event::Asked(_))
+    matches!(event, Event::AskOpened(_))
 }
 
 async fn is_aborted(base: Scenario, stuck: Stuck) -> PlayedSession {
@@ -121,7 +121,7 @@ async fn q12_a_child_that_never_ends_goes_with_its_parent() {
     let below = |event: &Event| matches!(event, Event::WaitBegan { .. });
     let run = is_aborted(free(), Stuck { rules, since: below }).await;
     let below = run.tasks().iter().find(|task| task.path == "/root/stuck/below").unwrap();
-    assert!(matches!(below.last_outcome, Some(Outcome::Cancelled { .. })), "{below:?}");
+    assert!(matches!(below.last_outcome, Some(TaskOutcome::Cancelled { .. })), "{below:?}");
 }
 
 #[tokio::test]
@@ -134,12 +134,12 @@ async fn q12_an_agent_in_the_line_of_the_governor() {
       - call: { id: t, tool: task, input: { description: w, prompt: w, agent_type: worker, name: stuck, mode: sync } }
 ",
     ));
-    let facts = Facts { bucket: Some("demo/account/model".into()), ..Facts::UNKNOWN };
-    let mut driver = scenario().model(Arc::new(Known { script: slow, facts })).ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let facts = ModelFacts { bucket: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN };
+    let mut driver = scenario().model(Arc::new(Known { script: slow, facts })).ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     until(&mut driver, "/root/stuck", has_failed_once).await;
     let began = Instant::now();
-    stop(&driver, task(&driver, "/root/stuck").id, Cancel::Abort).await;
+    stop(&driver, task(&driver, "/root/stuck").id, CancelMode::Abort).await;
     assert!(began.elapsed() < AT_ONCE);
     assert!(matches!(task(&driver, "/root/stuck").state, TaskState::Finished { .. }));
     // The root is in that line too by now.
@@ -158,21 +158,21 @@ fn q12_a_permission_check_that_blocks_on_a_thread() {
         let starts = script(&rules(&format!("  - answer:\n{}\n", starts("stuck", "sync"))));
         let gate = Gate::calls("view", "{\"path\":\"a.txt\"}");
         let model = relay([starts, Arc::clone(&gate) as Arc<dyn Model>, script(&rules("  - answer: [say: told]\n"))]);
-        let mut driver = scenario().model(model).ready().open(Start::New).await;
-        driver.send("go", Delivery::FollowUp).await;
+        let mut driver = scenario().model(model).ready().open(SessionStart::New).await;
+        driver.send("go", MailDelivery::FollowUp).await;
         driver.asked(2).await;
         let taken = tokio::task::spawn_blocking(move || released.recv());
         gate.open();
         until(&mut driver, "/root/stuck", |event| matches!(event, Event::TurnAnswered { .. })).await;
         breathe().await;
         let began = Instant::now();
-        stop(&driver, task(&driver, "/root/stuck").id, Cancel::Abort).await;
+        stop(&driver, task(&driver, "/root/stuck").id, CancelMode::Abort).await;
         driver.rest().await;
         assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
         release.send(()).unwrap();
         taken.await.unwrap().unwrap();
         let run = driver.leave().await;
-        assert_eq!((run.outcome(), run.text()), (Some(&Outcome::Completed), "told"));
+        assert_eq!((run.outcome(), run.text()), (Some(&TaskOutcome::Completed), "told"));
         assert_eq!(run.count(|event| matches!(event, Event::CallStarted { call } if call.0 == "gated")), 0);
     });
 }
@@ -189,7 +189,7 @@ async fn q12_a_quota_that_is_used_up_and_what_was_said_before_is_kept() {
     let driver = begin(free(), &stuck(rules, |event| matches!(event, Event::TaskParked { .. }))).await;
     let parked = task(&driver, "/root/stuck").id;
     eventually("nobody at work", || driver.session().status().borrow().background == 2).await;
-    stop(&driver, parked, Cancel::Abort).await;
+    stop(&driver, parked, CancelMode::Abort).await;
     assert_eq!(task(&driver, "/root/stuck").result.as_deref(), Some("half of it"));
     driver.leave().await;
 }

@@ -2,22 +2,22 @@
 
 mod windowed;
 
-use protocol::{Delivery, Event, ModelFault, Outcome};
-use runtime::Start;
+use protocol::{Event, MailDelivery, ModelFault, TaskOutcome};
+use runtime::SessionStart;
 
 use windowed::{FIRST, PROMPT, TURNS, Windowed, compacted, digests, inputs, window, work};
 
 #[tokio::test]
 async fn whichever_turn_is_the_first_to_be_compacted_the_work_is_the_same() {
     let free = Windowed::of(None).run().await;
-    assert_eq!((free.outcome(), compacted(&free)), (Some(&Outcome::Completed), Vec::new()));
+    assert_eq!((free.outcome(), compacted(&free)), (Some(&TaskOutcome::Completed), Vec::new()));
     let (inputs, expected) = (inputs(&free), work(&free));
     assert_eq!(expected.1["all.txt"], "three\nbbuilt\n");
     assert_eq!(inputs.len(), TURNS as usize);
     let (mut first, mut without_digest) = (Vec::new(), 0);
     for turn in FIRST..=TURNS {
         let run = Windowed::of(Some(window(&inputs, turn))).run().await;
-        assert_eq!(run.outcome(), Some(&Outcome::Completed), "{}", run.transcript());
+        assert_eq!(run.outcome(), Some(&TaskOutcome::Completed), "{}", run.transcript());
         assert_eq!(work(&run), expected);
         first.push(compacted(&run)[0]);
         without_digest += compacted(&run).len() - digests(&run).len();
@@ -30,7 +30,7 @@ async fn whichever_turn_is_the_first_to_be_compacted_the_work_is_the_same() {
 async fn a_window_that_is_always_too_small_is_made_the_most_of() {
     let free = Windowed::of(None).run().await;
     let run = Windowed::of(Some(inputs(&free)[0])).run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     assert_eq!(work(&run), work(&free));
     assert_eq!(compacted(&run), (FIRST..=TURNS).collect::<Vec<_>>());
 }
@@ -72,12 +72,12 @@ async fn an_owner_that_dies_after_a_compaction_is_followed_by_one_that_asks_the_
     for turn in [FIRST, 8, 9, TURNS] {
         let windowed = Windowed::of(Some(window(&inputs, turn))).hanging_at(turn);
         let stage = windowed.stage();
-        let driver = stage.open(Start::New).await;
-        driver.send(PROMPT, Delivery::FollowUp).await;
+        let driver = stage.open(SessionStart::New).await;
+        driver.send(PROMPT, MailDelivery::FollowUp).await;
         driver.asked(turn as usize).await;
         let dead = driver.crash().await;
         assert_eq!(compacted(&dead), [turn]);
-        let mut driver = stage.open(Start::Resume(dead.id())).await;
+        let mut driver = stage.open(SessionStart::Resume(dead.id())).await;
         driver.resume().await;
         driver.asked(turn as usize + 1).await;
         let requests = driver.model().requests();
@@ -93,7 +93,7 @@ async fn an_owner_that_dies_after_a_compaction_is_followed_by_one_that_asks_the_
 async fn a_model_that_says_it_is_too_long_is_asked_again_with_less() {
     let free = Windowed::of(None).run().await;
     let run = Windowed::of(None).refusing(|request| request.messages.len() > 8).run().await;
-    assert_eq!(run.outcome(), Some(&Outcome::Completed), "{}", run.transcript());
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed), "{}", run.transcript());
     assert_eq!(work(&run), work(&free));
     let failed = |event: &Event| matches!(event, Event::TurnFailed { fault: ModelFault::TooLong, .. });
     assert_eq!(run.count(failed), compacted(&run).len());
@@ -104,7 +104,7 @@ async fn a_model_that_says_it_is_too_long_is_asked_again_with_less() {
 async fn a_model_that_always_says_it_is_too_long_ends_the_run_with_advice() {
     let run = Windowed::of(None).refusing(|request| request.turn >= 2).run().await;
     assert_eq!(compacted(&run), [] as [u32; 0]);
-    let Some(Outcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
+    let Some(TaskOutcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
     assert_eq!(
         message,
         "the conversation is too long for windowed, and no more of it can be left out: that is too long for me; \
@@ -112,25 +112,25 @@ async fn a_model_that_always_says_it_is_too_long_ends_the_run_with_advice() {
     );
     let run = Windowed::of(None).refusing(|request| request.turn >= 3).run().await;
     assert_eq!((compacted(&run), inputs(&run).len()), (vec![3], 4));
-    let Some(Outcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
+    let Some(TaskOutcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
     assert!(message.contains("no more of it can be left out"), "{message}");
 }
 
 #[tokio::test]
 async fn a_window_that_holds_not_even_the_beginning_is_not_asked_for_nothing() {
-    let mut driver = Windowed::of(Some(300)).stage().open(Start::New).await;
-    driver.send(PROMPT, Delivery::FollowUp).await;
+    let mut driver = Windowed::of(Some(300)).stage().open(SessionStart::New).await;
+    driver.send(PROMPT, MailDelivery::FollowUp).await;
     driver.rest().await;
     assert_eq!(driver.model().requests().len(), 0);
     let run = driver.leave().await;
-    let Some(Outcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
+    let Some(TaskOutcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
     assert!(message.starts_with("windowed takes 300 tokens, and the conversation has at least "), "{message}");
 }
 
 #[tokio::test]
 async fn an_answer_is_no_longer_than_the_window_leaves() {
-    let mut driver = Windowed::of(Some(20_000)).answering(19_000).stage().open(Start::New).await;
-    driver.send(PROMPT, Delivery::FollowUp).await;
+    let mut driver = Windowed::of(Some(20_000)).answering(19_000).stage().open(SessionStart::New).await;
+    driver.send(PROMPT, MailDelivery::FollowUp).await;
     driver.rest().await;
     let asked = driver.model().requests();
     let run = driver.leave().await;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::{StreamExt, stream};
-use model::{Deltas, Facts, Model, ModelError, Request};
-use protocol::{Block, Delivery, Event, ModelFault};
-use runtime::Start;
+use model::{Deltas, Model, ModelError, ModelFacts, ModelRequest};
+use protocol::{ContentBlock, Event, MailDelivery, ModelFault};
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, SessionFixture, scenario};
 
 use crate::support::{UNTIL_GO, script, turns};
@@ -62,17 +62,17 @@ pub(super) const FIRST: u32 = 3;
 #[derive(Debug)]
 pub(super) struct Windowed {
     model: Arc<dyn Model>,
-    facts: Facts,
+    facts: ModelFacts,
     /// The turn that it does not answer when it is first asked.
     hangs_at: Option<u32>,
     hung: AtomicBool,
     /// Whether it says that a request is too long.
-    is_too_long: fn(&Request) -> bool,
+    is_too_long: fn(&ModelRequest) -> bool,
 }
 
 impl Windowed {
     pub(super) fn of(context: Option<u64>) -> Windowed {
-        let facts = Facts { context, max_output: OUTPUT, ..Facts::UNKNOWN };
+        let facts = ModelFacts { context, max_output: OUTPUT, ..ModelFacts::UNKNOWN };
         Windowed { model: script(&job()), facts, hangs_at: None, hung: AtomicBool::new(false), is_too_long: |_| false }
     }
 
@@ -82,7 +82,7 @@ impl Windowed {
     }
 
     /// It says of such requests that they are too long.
-    pub(super) fn refusing(self, is_too_long: fn(&Request) -> bool) -> Windowed {
+    pub(super) fn refusing(self, is_too_long: fn(&ModelRequest) -> bool) -> Windowed {
         Windowed { is_too_long, ..self }
     }
 
@@ -98,8 +98,8 @@ impl Windowed {
     }
 
     pub(super) async fn run(self) -> PlayedSession {
-        let mut driver = self.stage().open(Start::New).await;
-        driver.send(PROMPT, Delivery::FollowUp).await;
+        let mut driver = self.stage().open(SessionStart::New).await;
+        driver.send(PROMPT, MailDelivery::FollowUp).await;
         driver.rest().await;
         driver.leave().await
     }
@@ -110,11 +110,11 @@ impl Model for Windowed {
         "windowed"
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ModelFacts {
         &self.facts
     }
 
-    fn ask(&self, request: Request) -> Deltas {
+    fn ask(&self, request: ModelRequest) -> Deltas {
         if self.hangs_at == Some(request.turn) && !self.hung.swap(true, Ordering::SeqCst) {
             return stream::pending().boxed();
         }
@@ -175,7 +175,7 @@ pub(super) fn digests(run: &PlayedSession) -> Vec<&str> {
 }
 
 /// What the model said and called, turn by turn, and what became of the files.
-pub(super) fn work(run: &PlayedSession) -> (Vec<&[Block]>, BTreeMap<String, String>) {
+pub(super) fn work(run: &PlayedSession) -> (Vec<&[ContentBlock]>, BTreeMap<String, String>) {
     let events = run.events().iter().map(|envelope| &envelope.entry.event);
     let said = events.filter_map(|event| match event {
         Event::TurnAnswered { content, .. } => Some(content.as_slice()),

@@ -3,9 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use host::ProcessIdentity;
-use protocol::{Brought, Entry, Event, FleetEnd, FleetTerms, Isolation, Origin, Todo, TodoStatus};
-use runtime::{Aids, Done, FleetOutcome, Ground, Harvest, Harvested, Landing, Memory, Start};
-use store::{Batch, SessionFile};
+use protocol::{Event, FleetConfig, FleetEnd, Isolation, LogEntry, Principal, ReusedResult, Todo, TodoStatus};
+use runtime::{
+    CollectedWork, Collector, FinishedTodo, FleetOutcome, FleetServices, SessionStart, TodoResultCache, WorkLocation,
+    WorkspaceProvider,
+};
+use store::{SessionFile, WriteBatch};
 use testkit::session::FakeClock;
 use tools::BoxFuture;
 
@@ -22,48 +25,56 @@ impl Notes {
     }
 }
 
-impl Memory for Notes {
+impl TodoResultCache for Notes {
     fn begin<'a>(&'a self, todos: &'a [Todo]) -> BoxFuture<'a, ()> {
         Box::pin(async move { self.note(format!("begin {}", todos.len())) })
     }
 
-    fn recall<'a>(&'a self, todo: &'a Todo) -> BoxFuture<'a, Option<Brought>> {
-        let known = (todo.id.0 == "a").then(|| Brought { result: "as ever".into(), work: Some("c0ffee".into()) });
+    fn lookup<'a>(&'a self, todo: &'a Todo) -> BoxFuture<'a, Option<ReusedResult>> {
+        let known =
+            (todo.id.0 == "a").then(|| ReusedResult { result: "as ever".into(), commit: Some("c0ffee".into()) });
         Box::pin(async move { known })
     }
 
-    fn keep<'a>(&'a self, todo: &'a Todo, brought: &'a Brought) -> BoxFuture<'a, ()> {
+    fn store<'a>(&'a self, todo: &'a Todo, brought: &'a ReusedResult) -> BoxFuture<'a, ()> {
         Box::pin(async move { self.note(format!("{}: {}", todo.id, brought.result)) })
     }
 
-    fn finish(&self, landing: Landing) -> BoxFuture<'_, ()> {
+    fn finish(&self, landing: WorkLocation) -> BoxFuture<'_, ()> {
         Box::pin(async move { self.note(format!("{landing:?}")) })
     }
 }
 
-impl Ground for Notes {
-    fn place<'a>(&'a self, _terms: &'a FleetTerms, todo: &'a Todo) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
+impl WorkspaceProvider for Notes {
+    fn workspace_for<'a>(
+        &'a self,
+        _terms: &'a FleetConfig,
+        todo: &'a Todo,
+    ) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
         let place = if todo.id.0 == "nowhere" { Err("there is no repository here".to_owned()) } else { Ok(None) };
         Box::pin(async move { place })
     }
 }
 
-impl Harvest for Notes {
-    fn gather<'a>(&'a self, _terms: &'a FleetTerms, done: &'a [Done]) -> BoxFuture<'a, Harvested> {
+impl Collector for Notes {
+    fn collect<'a>(&'a self, _terms: &'a FleetConfig, done: &'a [FinishedTodo]) -> BoxFuture<'a, CollectedWork> {
         let works: Vec<String> = done.iter().map(|done| format!("{}={:?}", done.todo.id, done.work)).collect();
         self.note(works.join(" "));
         let short = done.iter().filter(|done| done.todo.id.0 == "c").map(|done| done.todo.id.clone());
         let short: Vec<_> = short.map(|id| (id, "conflicts in x.txt".to_owned())).collect();
-        Box::pin(async move { Harvested { landing: Landing::Apart, short } })
+        Box::pin(async move { CollectedWork { landing: WorkLocation::InCommits, missing: short } })
     }
 }
 
 #[tokio::test]
 async fn f4_what_is_known_is_not_done_again_and_what_is_done_is_kept() {
     let notes = Arc::new(Notes::default());
-    let aids =
-        Aids { memory: Arc::clone(&notes) as _, ground: Arc::clone(&notes) as _, harvest: Arc::clone(&notes) as _ };
-    let mut driver = by("  - answer: [say: \"${path} is done\"]\n").ready().open(Start::New).await;
+    let aids = FleetServices {
+        result_cache: Arc::clone(&notes) as _,
+        workspaces: Arc::clone(&notes) as _,
+        collector: Arc::clone(&notes) as _,
+    };
+    let mut driver = by("  - answer: [say: \"${path} is done\"]\n").ready().open(SessionStart::New).await;
     let plan = [todo("a", &[]), todo("b", &["a"]), todo("c", &[]), todo("nowhere", &[])];
     let mut fleet = driver.session_mut().start_fleet(given(plan), aids).await.unwrap();
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Blocked));
@@ -75,15 +86,19 @@ async fn f4_what_is_known_is_not_done_again_and_what_is_done_is_kept() {
     assert_eq!((statuses(&run)[2].1, reason(&run, "c").as_str()), (TodoStatus::Blocked, "conflicts in x.txt"));
     let mut told = notes.0.lock().unwrap().clone();
     told[1..3].sort();
-    let expected = ["begin 4", "b: /root/b is done", "c: /root/c is done", "a=Some(\"c0ffee\") b=None c=None", "Apart"];
+    let expected =
+        ["begin 4", "b: /root/b is done", "c: /root/c is done", "a=Some(\"c0ffee\") b=None c=None", "InCommits"];
     assert_eq!(told, expected);
 }
 
 #[tokio::test]
 async fn f5_what_another_owner_used_again_is_not_lost_to_the_next() {
     let notes = Arc::new(Notes::default());
-    let aids =
-        || Aids { memory: Arc::clone(&notes) as _, ground: Arc::clone(&notes) as _, harvest: Arc::clone(&notes) as _ };
+    let aids = || FleetServices {
+        result_cache: Arc::clone(&notes) as _,
+        workspaces: Arc::clone(&notes) as _,
+        collector: Arc::clone(&notes) as _,
+    };
     let script = format!(
         "
   - when: {{ path: /root/b, turn: 1 }}
@@ -92,7 +107,7 @@ async fn f5_what_another_owner_used_again_is_not_lost_to_the_next() {
 "
     );
     let stage = by(&script).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let id = driver.id();
     let plan = given([todo("a", &[]), todo("b", &["a"])]);
     let _fleet = driver.session_mut().start_fleet(plan, aids()).await.unwrap();
@@ -100,13 +115,13 @@ async fn f5_what_another_owner_used_again_is_not_lost_to_the_next() {
     driver.crash().await;
     std::fs::write(stage.path("go"), "").unwrap();
     notes.0.lock().unwrap().clear();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let mut fleet = driver.session_mut().resume_fleet(aids()).await.unwrap();
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Done));
     driver.leave().await;
     let told = notes.0.lock().unwrap().clone();
-    let kept = ["begin 2", "a: as ever", "b: /root/b is done", "a=Some(\"c0ffee\") b=None", "Apart"];
+    let kept = ["begin 2", "a: as ever", "b: /root/b is done", "a=Some(\"c0ffee\") b=None", "InCommits"];
     assert_eq!(told, kept);
 }
 
@@ -114,16 +129,16 @@ async fn f5_what_another_owner_used_again_is_not_lost_to_the_next() {
 #[tokio::test]
 async fn a_fleet_ends_though_the_row_of_a_todo_is_gone() {
     let stage = by("  - answer: [say: done]\n").ready();
-    let driver = stage.open(Start::New).await;
+    let driver = stage.open(SessionStart::New).await;
     let root = driver.tasks()[0].id;
     let id = driver.leave().await.id();
     let opened = SessionFile::adopt(stage.home(), id, &ProcessIdentity::current().unwrap(), FakeClock::START).unwrap();
     let (changed, gone) = (vec![todo("lost", &[])], Vec::new());
-    let event = Event::TodosChanged { by: Origin::User, changed, gone, upto: 0 };
-    let entries = vec![Entry { at: FakeClock::START, task: root, event }];
-    opened.writer.commit(Batch { entries, applied_commands: Vec::new() }).await.unwrap();
+    let event = Event::TodosChanged { by: Principal::User, changed, gone, upto: 0 };
+    let entries = vec![LogEntry { at: FakeClock::START, task: root, event }];
+    opened.writer.commit(WriteBatch { entries, applied_commands: Vec::new() }).await.unwrap();
     opened.writer.release().unwrap();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     let mut fleet = driver.fleet(given([todo("a", &[])])).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Done));
     assert_eq!(statuses(&driver.leave().await), [("a".to_owned(), TodoStatus::Done)]);

@@ -1,15 +1,15 @@
 //! Limits stop a fleet, and say so.
 
-use kernel::Limits;
+use kernel::SessionLimits;
 use protocol::{Budget, Event, FleetEnd, TodoStatus};
-use runtime::{FleetOutcome, Halt, Start};
+use runtime::{FleetLimit, FleetOutcome, SessionStart};
 
 use super::{by, given, play, reason, statuses, todo};
 use crate::support::{TIME, time_is_up};
 
 #[tokio::test]
 async fn f4_more_agents_than_may_be_started_block_with_the_reason() {
-    let limits = Limits { total: 2, ..Limits::default() };
+    let limits = SessionLimits { total: 2, ..SessionLimits::default() };
     let scenario = by("  - answer: [say: done]\n").limits(limits);
     let (outcome, run) = play(scenario, given([todo("a", &[]), todo("b", &[]), todo("c", &[])])).await;
     assert_eq!(outcome, FleetOutcome::Ended(FleetEnd::Blocked));
@@ -19,7 +19,7 @@ async fn f4_more_agents_than_may_be_started_block_with_the_reason() {
 
 #[tokio::test]
 async fn f4_a_type_that_may_not_run_blocks_its_todos_alone() {
-    let limits = Limits { of_type: [("reader".to_owned(), 0)].into(), ..Limits::default() };
+    let limits = SessionLimits { of_type: [("reader".to_owned(), 0)].into(), ..SessionLimits::default() };
     let mut reader = todo("look", &[]);
     reader.agent_type = Some("reader".into());
     let (outcome, run) = play(by("  - answer: [say: done]\n").limits(limits), given([reader, todo("b", &[])])).await;
@@ -38,7 +38,7 @@ async fn x3_a_fleet_whose_budget_is_spent_starts_nobody_else() {
     order.terms.parallel = Some(1);
     let budget = Budget { tokens: Some(40_000), micros: None };
     let (outcome, run) = play(by(script).budget(budget), order).await;
-    assert_eq!(outcome, FleetOutcome::Halted(Halt::Budget), "{}", run.transcript());
+    assert_eq!(outcome, FleetOutcome::Halted(FleetLimit::Budget), "{}", run.transcript());
     let claims = run.count(|event| matches!(event, Event::TodoClaimed { .. }));
     assert!(claims < 20, "{claims}");
     assert!(statuses(&run).iter().any(|(_, status)| *status == TodoStatus::Pending));
@@ -53,12 +53,12 @@ async fn x3_a_fleet_whose_time_is_up_starts_nobody_else() {
 ";
     let mut order = given([todo("a", &[]), todo("b", &["a"])]);
     order.terms.retries = 1;
-    let mut driver = by(script).timeout(TIME).ready().open(Start::New).await;
+    let mut driver = by(script).timeout(TIME).ready().open(SessionStart::New).await;
     let mut fleet = driver.fleet(order).await;
     driver.until("work", |event| matches!(event, Event::CallStarted { .. })).await;
     time_is_up().await;
     let outcome = driver.fleet_ended(&mut fleet).await;
     let run = driver.leave().await;
-    assert_eq!(outcome, FleetOutcome::Halted(Halt::Time), "{}", run.transcript());
+    assert_eq!(outcome, FleetOutcome::Halted(FleetLimit::Time), "{}", run.transcript());
     assert_eq!(run.count(|event| matches!(event, Event::TodoClaimed { .. })), 1);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use protocol::{Event, FleetEnd, PermissionMode, Todo, TodoStatus};
-use runtime::{Fit, FleetOrder, FleetOutcome, Start, Summary, Taken};
+use runtime::{FleetOutcome, FleetRequest, MergeDestination, MergeSummary, SessionStart, TodoMergeOutcome};
 use testkit::session::{PlayedSession, Scenario, SessionFixture};
 
 use super::{by, given, reason, statuses, todo};
@@ -37,17 +37,17 @@ fn made(scenario: Scenario) -> SessionFixture {
     stage
 }
 
-fn isolated(todos: impl IntoIterator<Item = Todo>) -> FleetOrder {
+fn isolated(todos: impl IntoIterator<Item = Todo>) -> FleetRequest {
     let mut order = given(todos);
     (order.terms.isolated, order.terms.check) = (true, Some("! grep -rq '^wrong' .".into()));
     order
 }
 
-async fn play(stage: &SessionFixture, order: FleetOrder) -> (FleetOutcome, Summary, PlayedSession) {
-    let mut driver = stage.open(Start::New).await;
+async fn play(stage: &SessionFixture, order: FleetRequest) -> (FleetOutcome, MergeSummary, PlayedSession) {
+    let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(order).await;
     let outcome = driver.fleet_ended(&mut fleet).await;
-    let summary = driver.session().merging().summary().unwrap();
+    let summary = driver.session().merger().summary().unwrap();
     (outcome, summary, driver.leave().await)
 }
 
@@ -55,8 +55,8 @@ fn show(stage: &SessionFixture, commit: &str, path: &str) -> String {
     git(&stage.path("."), &["show", &format!("{commit}:{path}")])
 }
 
-fn fits(summary: &Summary) -> Vec<(&str, &Fit)> {
-    summary.todos.iter().map(|fitted| (fitted.todo.0.as_str(), &fitted.fit)).collect()
+fn fits(summary: &MergeSummary) -> Vec<(&str, &TodoMergeOutcome)> {
+    summary.todos.iter().map(|fitted| (fitted.todo.0.as_str(), &fitted.outcome)).collect()
 }
 
 /// Two who work apart, and one who builds on both.
@@ -70,7 +70,7 @@ const THREE: &str = "
   - answer: [say: done]
 ";
 
-fn three() -> FleetOrder {
+fn three() -> FleetRequest {
     isolated([todo("c", &["a", "b"]), todo("b", &[]), todo("a", &[])])
 }
 
@@ -80,8 +80,13 @@ async fn f8_workers_build_on_what_they_depend_on_and_the_result_is_a_branch() {
     let head = git(&stage.path("."), &["rev-parse", "HEAD"]);
     let (outcome, summary, run) = play(&stage, three()).await;
     assert_eq!(outcome, DONE, "{}\n{}", summary.text(), run.transcript());
-    assert_eq!(fits(&summary), [("b", &Fit::Merged), ("a", &Fit::Merged), ("c", &Fit::Merged)]);
-    let Taken::Branch { name, kept: None } = &summary.taken else { panic!("{:?}", summary.taken) };
+    assert_eq!(
+        fits(&summary),
+        [("b", &TodoMergeOutcome::Merged), ("a", &TodoMergeOutcome::Merged), ("c", &TodoMergeOutcome::Merged)]
+    );
+    let MergeDestination::Branch { name, kept: None } = &summary.destination else {
+        panic!("{:?}", summary.destination)
+    };
     assert!(name.starts_with("bosun/fleet-"), "{name}");
     assert_eq!(git(&stage.path("."), &["rev-parse", name]), summary.tip);
     assert_eq!(show(&stage, name, "c.txt"), "a\nb");
@@ -98,7 +103,7 @@ async fn f8_the_users_branch_moves_if_asked_and_all_is_green() {
     let mut order = three();
     order.terms.merge = true;
     let (outcome, summary, _run) = play(&stage, order).await;
-    assert_eq!((outcome, &summary.taken), (DONE, &Taken::Landed { branch: Some("main".into()) }));
+    assert_eq!((outcome, &summary.destination), (DONE, &MergeDestination::Landed { branch: Some("main".into()) }));
     assert_eq!(git(&stage.path("."), &["rev-parse", "main"]), summary.tip);
     assert_eq!(stage.file("c.txt").as_deref(), Some("a\nb\n"));
     assert_eq!(git(&stage.path("."), &["status", "--porcelain"]), "");
@@ -112,7 +117,7 @@ async fn what_has_landed_leaves_no_refs_and_commits_are_titled_like_their_todos(
     order.terms.merge = true;
     order.todos.iter_mut().for_each(|todo| todo.title = format!("Write {}.txt", todo.id));
     let (outcome, summary, _run) = play(&stage, order).await;
-    assert_eq!((outcome, &summary.taken), (DONE, &Taken::Landed { branch: Some("main".into()) }));
+    assert_eq!((outcome, &summary.destination), (DONE, &MergeDestination::Landed { branch: Some("main".into()) }));
     assert_eq!(refs(), "", "history keeps all of it");
     let subjects = git(&stage.path("."), &["log", "--format=%s"]);
     for subject in ["Write a.txt", "Write b.txt", "Write c.txt", "Merge a: Write a.txt"] {
@@ -134,8 +139,8 @@ async fn what_has_landed_beside_uncommitted_edits_leaves_no_refs_and_is_titled_b
     order.todos.iter_mut().for_each(|todo| todo.title = format!("Write {}.txt", todo.id));
     let (outcome, summary, run) = play(&stage, order).await;
     assert_eq!(
-        (outcome, &summary.taken),
-        (DONE, &Taken::Landed { branch: Some("main".into()) }),
+        (outcome, &summary.destination),
+        (DONE, &MergeDestination::Landed { branch: Some("main".into()) }),
         "{}",
         run.transcript()
     );
@@ -160,7 +165,7 @@ fn clashing(mend: &str) -> SessionFixture {
     ))
 }
 
-fn two() -> FleetOrder {
+fn two() -> FleetRequest {
     let mut order = isolated([todo("a", &[]), todo("b", &[]), todo("on-b", &["b"])]);
     order.terms.merge = true;
     order
@@ -171,7 +176,7 @@ async fn f8_a_conflict_goes_to_an_agent_once() {
     let stage = clashing("grep -q \"^<<<<<<<\" shared.txt && printf \"first\\na and b\\nlast\\n\" > shared.txt");
     let (outcome, summary, run) = play(&stage, two()).await;
     assert_eq!(outcome, DONE, "{}\n{}", summary.text(), run.transcript());
-    assert_eq!(summary.foreseen, [("a".into(), "b".into()), ("a".into(), "on-b".into())]);
+    assert_eq!(summary.predicted_conflicts, [("a".into(), "b".into()), ("a".into(), "on-b".into())]);
     assert_eq!(stage.file("shared.txt").as_deref(), Some("first\na and b\nlast\n"));
     assert_eq!(stage.file("b.txt").as_deref(), Some("b\n"));
     let asked = run.stage().model(run.id()).requests();
@@ -186,7 +191,11 @@ async fn f8_a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() 
         let head = git(&stage.path("."), &["rev-parse", "HEAD"]);
         let (outcome, summary, run) = play(&stage, two()).await;
         assert_eq!(outcome, FleetOutcome::Ended(FleetEnd::Blocked), "{}", run.transcript());
-        let [("a", Fit::Merged), ("b", Fit::Conflict { files, .. }), ("on-b", Fit::Waits { on })] = &fits(&summary)[..]
+        let [
+            ("a", TodoMergeOutcome::Merged),
+            ("b", TodoMergeOutcome::Conflict { files, .. }),
+            ("on-b", TodoMergeOutcome::Blocked { on }),
+        ] = &fits(&summary)[..]
         else {
             panic!("{}", summary.text())
         };
@@ -194,7 +203,9 @@ async fn f8_a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() 
         assert!(reason(&run, "b").contains(why) && reason(&run, "b").contains("shared.txt"), "{}", reason(&run, "b"));
         assert_eq!(statuses(&run)[0], ("a".into(), TodoStatus::Done));
         assert_eq!(git(&stage.path("."), &["rev-parse", "HEAD"]), head);
-        let Taken::Branch { name, kept: Some(_) } = &summary.taken else { panic!("{:?}", summary.taken) };
+        let MergeDestination::Branch { name, kept: Some(_) } = &summary.destination else {
+            panic!("{:?}", summary.destination)
+        };
         assert_eq!(show(&stage, name, "shared.txt"), "first\na\nlast");
     }
 }
@@ -202,15 +213,15 @@ async fn f8_a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() 
 #[tokio::test]
 async fn f8_an_owner_that_dies_in_the_middle_of_the_queue_leaves_the_rest_to_the_next() {
     let stage = ready(THREE);
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let _fleet = driver.fleet(three()).await;
     driver.until("a merge", |event| matches!(event, Event::WorkMerged { .. })).await;
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
-    let summary = driver.session().merging().summary().unwrap();
+    let summary = driver.session().merger().summary().unwrap();
     assert_eq!(show(&stage, &summary.tip, "c.txt"), "a\nb");
     let merges =
         git(&stage.path("."), &["rev-list", "--count", "--merges", &format!("{}..{}", summary.base, summary.tip)]);
@@ -223,7 +234,7 @@ async fn f8_an_owner_that_dies_in_the_middle_of_the_queue_leaves_the_rest_to_the
 #[tokio::test]
 async fn f8_who_goes_on_after_a_conflict_neither_works_nor_asks_an_agent_again() {
     let stage = clashing("true");
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(two()).await;
     let blocked = FleetOutcome::Ended(FleetEnd::Blocked);
     assert_eq!(driver.fleet_ended(&mut fleet).await, blocked);
@@ -247,11 +258,11 @@ fn checkouts(run: &PlayedSession) -> Vec<String> {
 async fn f8_checkouts_whose_work_is_merged_are_gone_and_their_commits_stay() {
     let stage = ready(THREE);
     let (outcome, summary, run) = play(&stage, three()).await;
-    assert_eq!((outcome, &summary.left), (DONE, &Vec::new()), "{}", summary.text());
+    assert_eq!((outcome, &summary.leftover_checkouts), (DONE, &Vec::new()), "{}", summary.text());
     assert_eq!(checkouts(&run), Vec::<String>::new());
     let pinned = git(&stage.path("."), &["for-each-ref", "--format=%(objectname)", "refs/bosun/"]);
     for fitted in &summary.todos {
-        assert!(pinned.contains(&fitted.work), "{} is not among {pinned}", fitted.work);
+        assert!(pinned.contains(&fitted.commit), "{} is not among {pinned}", fitted.commit);
     }
 }
 
@@ -268,7 +279,7 @@ async fn f8_a_try_that_failed_is_kept_and_told_and_the_next_begins_clean() {
     );
     let (outcome, summary, run) = play(&stage, isolated([super::checked("a", "test -f a.txt")])).await;
     assert_eq!(outcome, DONE, "{}\n{}", summary.text(), run.transcript());
-    let [left] = &summary.left[..] else { panic!("{}", summary.text()) };
+    let [left] = &summary.leftover_checkouts[..] else { panic!("{}", summary.text()) };
     assert!(left.why.contains("is not in the result") && summary.text().contains(&left.path), "{}", summary.text());
     assert_eq!(checkouts(&run), std::slice::from_ref(&left.task));
     assert_eq!(std::fs::read_to_string(Path::new(&left.path).join("junk.txt")).unwrap(), "junk\n");
@@ -288,7 +299,7 @@ async fn f8_a_check_that_was_written_after_the_work_is_judged_before_it_runs() {
     let mut order = isolated([todo("a", &[])]);
     (order.terms.check, order.terms.rounds) = (None, 1);
     let (_outcome, summary, run) = play(&stage, order).await;
-    let [("a", Fit::Unchecked { said })] = fits(&summary)[..] else {
+    let [("a", TodoMergeOutcome::CheckFailed { said })] = fits(&summary)[..] else {
         panic!("{:?}\n{}", fits(&summary), run.transcript());
     };
     assert!(said.contains("`touch witness` is not permitted"), "{said}");

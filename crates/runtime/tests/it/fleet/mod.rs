@@ -7,16 +7,16 @@ mod owners;
 mod plans;
 mod work;
 
-use protocol::{Event, FleetTerms, Todo, TodoStatus};
-use runtime::{FleetOrder, FleetOutcome};
-use store::{Reader, TodoRow};
+use protocol::{Event, FleetConfig, Todo, TodoStatus};
+use runtime::{FleetOutcome, FleetRequest};
+use store::{SessionReader, TodoRow};
 use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 
 use crate::support::rules;
 
 /// Terms with nothing special in them: one more try, and no look at the result.
-fn terms() -> FleetTerms {
-    FleetTerms {
+fn terms() -> FleetConfig {
+    FleetConfig {
         goal: "all of it".into(),
         agent: Some("worker".into()),
         parallel: None,
@@ -31,13 +31,13 @@ fn terms() -> FleetTerms {
 }
 
 /// A fleet that works by these todos.
-fn given(todos: impl IntoIterator<Item = Todo>) -> FleetOrder {
-    FleetOrder { terms: terms(), todos: todos.into_iter().collect() }
+fn given(todos: impl IntoIterator<Item = Todo>) -> FleetRequest {
+    FleetRequest { terms: terms(), todos: todos.into_iter().collect() }
 }
 
 /// A fleet whose main agent plans, and looks at the result so often.
-fn planned(rounds: u32) -> FleetOrder {
-    FleetOrder { terms: FleetTerms { rounds, ..terms() }, todos: Vec::new() }
+fn planned(rounds: u32) -> FleetRequest {
+    FleetRequest { terms: FleetConfig { rounds, ..terms() }, todos: Vec::new() }
 }
 
 fn todo(id: &str, depends_on: &[&str]) -> Todo {
@@ -58,15 +58,15 @@ fn by(script: &str) -> Scenario {
 }
 
 /// Plays a fleet to its end.
-async fn play(scenario: Scenario, order: FleetOrder) -> (FleetOutcome, PlayedSession) {
-    let mut driver = scenario.ready().open(runtime::Start::New).await;
+async fn play(scenario: Scenario, order: FleetRequest) -> (FleetOutcome, PlayedSession) {
+    let mut driver = scenario.ready().open(runtime::SessionStart::New).await;
     let mut fleet = driver.fleet(order).await;
     let outcome = driver.fleet_ended(&mut fleet).await;
     (outcome, driver.leave().await)
 }
 
 fn rows(run: &PlayedSession) -> Vec<TodoRow> {
-    Reader::open(run.stage().home(), run.id()).unwrap().todos().unwrap()
+    SessionReader::open(run.stage().home(), run.id()).unwrap().todos().unwrap()
 }
 
 /// Every todo with how far it is.
@@ -76,7 +76,7 @@ fn statuses(run: &PlayedSession) -> Vec<(String, TodoStatus)> {
 
 /// How far a todo is in a session that is open.
 fn status(driver: &SessionDriver, id: &str) -> TodoStatus {
-    let reader = Reader::open(driver.stage().home(), driver.id()).unwrap();
+    let reader = SessionReader::open(driver.stage().home(), driver.id()).unwrap();
     reader.todo(&id.into()).unwrap().unwrap().todo.status
 }
 
@@ -99,12 +99,12 @@ fn course(run: &PlayedSession) -> Vec<String> {
 
 /// What a task's model was asked, as the texts of its first message.
 fn prompts(run: &PlayedSession, path: &str) -> Vec<String> {
-    let first = |request: &model::Request| match request.messages.first() {
-        Some(model::Message::User { parts }) => parts
+    let first = |request: &model::ModelRequest| match request.messages.first() {
+        Some(model::ModelMessage::User { parts }) => parts
             .iter()
             .filter_map(|part| match part {
-                model::Part::Text(text) => Some(text.clone()),
-                model::Part::Image(_) => None,
+                model::MessagePart::Text(text) => Some(text.clone()),
+                model::MessagePart::Image(_) => None,
             })
             .collect::<String>(),
         _other => String::new(),

@@ -1,8 +1,8 @@
 //! A fleet goes on under another owner, and is stopped.
 
-use protocol::api::Command;
-use protocol::{Delivery, Event, FleetEnd, TodoStatus};
-use runtime::{FleetOutcome, Start};
+use protocol::api::SessionCommand;
+use protocol::{Event, FleetEnd, MailDelivery, TodoStatus};
+use runtime::{FleetOutcome, SessionStart};
 
 use super::{by, course, given, planned, prompts, status, statuses, todo};
 use crate::support::{UNTIL_GO, until_file};
@@ -20,21 +20,21 @@ fn waits() -> String {
     )
 }
 
-fn three() -> runtime::FleetOrder {
+fn three() -> runtime::FleetRequest {
     given([todo("one", &[]), todo("two", &[]), todo("three", &["one", "two"])])
 }
 
 #[tokio::test]
 async fn f4_killed_in_the_middle_it_goes_on_and_asks_nothing_twice() {
     let stage = by(&waits()).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let id = driver.id();
     let _fleet = driver.fleet(three()).await;
     driver.until("one is done", |event| matches!(event, Event::TodoDone { .. })).await;
     until_file(&stage.path("began")).await;
     driver.crash().await;
     std::fs::write(stage.path("go"), "").unwrap();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
@@ -48,15 +48,15 @@ async fn f4_killed_in_the_middle_it_goes_on_and_asks_nothing_twice() {
 #[tokio::test]
 async fn f4_left_in_the_middle_its_workers_go_on_with_what_they_knew() {
     let stage = by(&waits()).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
     until_file(&stage.path("began")).await;
     let id = driver.id();
     let run = driver.leave().await;
-    assert_eq!(fleet.ended().await, FleetOutcome::Left);
+    assert_eq!(fleet.wait().await, FleetOutcome::SessionEnded);
     assert!(!course(&run).iter().any(|step| step == "+three" || step == "~two"), "{:?}", course(&run));
     std::fs::write(stage.path("go"), "").unwrap();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
@@ -74,13 +74,13 @@ async fn f4_killed_while_it_plans_it_plans_on() {
   - answer: [say: done]
 ";
     let stage = by(script).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let id = driver.id();
     let _fleet = driver.fleet(planned(1)).await;
     until_file(&stage.path("began")).await;
     driver.crash().await;
     std::fs::write(stage.path("go"), "").unwrap();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
@@ -92,15 +92,15 @@ async fn f4_killed_while_it_plans_it_plans_on() {
 #[tokio::test]
 async fn f4_a_fleet_is_stopped_from_elsewhere_and_goes_on_later() {
     let stage = by(&waits()).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
     until_file(&stage.path("began")).await;
     driver.until("one is done", |event| matches!(event, Event::TodoDone { .. })).await;
-    driver.command(&Command::StopFleet).await;
+    driver.command(&SessionCommand::StopFleet).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Stopped));
     assert_eq!((status(&driver, "one"), status(&driver, "two")), (TodoStatus::Done, TodoStatus::Pending));
     // Without a fleet the session is one like any other.
-    driver.send("hello", Delivery::FollowUp).await;
+    driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
     std::fs::write(stage.path("go"), "").unwrap();
     let mut fleet = driver.resume_fleet().await;
@@ -119,17 +119,17 @@ async fn f4_a_fleet_that_goes_on_has_its_plan() {
   - answer: [say: done]
 ";
     let stage = by(script).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(planned(1)).await;
     until_file(&stage.path("began")).await;
-    driver.command(&Command::StopFleet).await;
+    driver.command(&SessionCommand::StopFleet).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Stopped));
     std::fs::write(stage.path("go"), "").unwrap();
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
     let run = driver.leave().await;
     let plans = |event: &Event| match event {
-        Event::MailAdmitted { body: protocol::Body::Text { text, .. }, .. } => text.contains("the goal of a fleet"),
+        Event::MailAdmitted { body: protocol::MailBody::Text { text, .. }, .. } => text.contains("the goal of a fleet"),
         _other => false,
     };
     assert_eq!(run.count(plans), 1, "{}", run.transcript());
@@ -145,7 +145,7 @@ async fn f4_a_fleet_whose_main_agent_could_not_look_at_the_result_goes_on_later(
   - answer: [say: done]
 ";
     let stage = by(script).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(planned(1)).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Blocked));
     std::fs::write(stage.path("go"), "").unwrap();
@@ -158,11 +158,11 @@ async fn f4_a_fleet_whose_main_agent_could_not_look_at_the_result_goes_on_later(
 #[tokio::test]
 async fn f4_a_session_that_is_stopped_takes_its_fleet_with_it() {
     let stage = by(&waits()).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
     until_file(&stage.path("began")).await;
     driver.stop().await.unwrap();
-    assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Left);
+    assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::SessionEnded);
     assert_eq!(status(&driver, "two"), TodoStatus::Pending);
     driver.leave().await;
 }
@@ -170,7 +170,7 @@ async fn f4_a_session_that_is_stopped_takes_its_fleet_with_it() {
 #[tokio::test]
 async fn f4_what_was_blocked_is_tried_again_when_it_goes_on() {
     let stage = by("  - answer: [say: done]\n").ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     let mut order = given([super::checked("a", "test -e fixed"), todo("b", &["a"])]);
     order.terms.retries = 0;
     let mut fleet = driver.fleet(order).await;
@@ -184,11 +184,11 @@ async fn f4_what_was_blocked_is_tried_again_when_it_goes_on() {
 #[tokio::test]
 async fn f4_a_fleet_is_not_begun_twice_and_one_that_never_was_cannot_go_on() {
     let stage = by(&waits()).ready();
-    let mut driver = stage.open(Start::New).await;
-    let none = driver.session_mut().resume_fleet(runtime::Aids::default()).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    let none = driver.session_mut().resume_fleet(runtime::FleetServices::default()).await;
     assert_eq!(none.unwrap_err().to_string(), "no fleet has worked in this session");
     let _fleet = driver.fleet(three()).await;
-    let twice = driver.session_mut().start_fleet(planned(0), runtime::Aids::default()).await;
+    let twice = driver.session_mut().start_fleet(planned(0), runtime::FleetServices::default()).await;
     assert_eq!(twice.unwrap_err().to_string(), "a fleet is at work on the todos of this session already");
     driver.leave().await;
 }

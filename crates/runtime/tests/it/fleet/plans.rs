@@ -1,7 +1,7 @@
 //! The main agent plans, mends its plan, and looks at what came of it.
 
-use protocol::{Event, FleetEnd, Origin, TodoStatus};
-use runtime::{Aids, FleetError, FleetOutcome, Start};
+use protocol::{Event, FleetEnd, Principal, TodoStatus};
+use runtime::{FleetError, FleetOutcome, FleetServices, SessionStart};
 
 use super::{by, given, planned, play, prompts, reason, statuses, todo};
 
@@ -27,7 +27,7 @@ async fn f4_a_goal_becomes_a_plan_that_is_worked_through_and_looked_at() {
     assert!(first.starts_with("all of it\n\n[runtime] This is the goal of a fleet"), "{first}");
     assert!(first.ends_with("Agent types: worker, reader; worker unless a todo says otherwise."), "{first}");
     assert_eq!(run.text(), "The goal is met.");
-    let reviews = run.count(|event| matches!(event, Event::MailAdmitted { from: Origin::Runtime, .. }));
+    let reviews = run.count(|event| matches!(event, Event::MailAdmitted { from: Principal::Runtime, .. }));
     assert_eq!(reviews, 1, "nothing new was planned, so there is nothing new to look at");
 }
 
@@ -115,10 +115,10 @@ async fn f4_looks_at_the_result_are_bounded() {
 
 #[tokio::test]
 async fn f4_a_plan_of_a_person_is_looked_at_before_anything_begins() {
-    let mut driver = by("  - answer: [say: done]\n").ready().open(Start::New).await;
+    let mut driver = by("  - answer: [say: done]\n").ready().open(SessionStart::New).await;
     let mut wrong = vec![todo("a", &["b"]), todo("b", &["a"])];
     let mut refused = async |todos| {
-        let refused = driver.session_mut().start_fleet(given(todos), Aids::default()).await;
+        let refused = driver.session_mut().start_fleet(given(todos), FleetServices::default()).await;
         refused.map(|_fleet| ()).unwrap_err()
     };
     let error = refused(wrong.clone()).await;

@@ -143,10 +143,10 @@ async fn f4_what_a_todo_asks_for_is_what_its_worker_gets() {
 #[tokio::test]
 async fn f4_the_check_that_a_plan_file_has_for_all_is_a_command_like_any_other() {
     let asks = by("  - answer: [say: done]\n").mode(protocol::PermissionMode::Default);
-    let mut driver = asks.ready().open(runtime::Start::New).await;
+    let mut driver = asks.ready().open(runtime::SessionStart::New).await;
     let mut order = given([todo("a", &[])]);
     (order.terms.plan, order.terms.check) = (Some("plan.yaml".into()), Some("touch witness".into()));
-    let refused = driver.session_mut().start_fleet(order, runtime::Aids::default()).await;
+    let refused = driver.session_mut().start_fleet(order, runtime::FleetServices::default()).await;
     let error = refused.unwrap_err().to_string();
     assert!(error.contains("the fleet: its check `touch witness` is not permitted"), "{error}");
     driver.leave().await;
@@ -155,8 +155,9 @@ async fn f4_the_check_that_a_plan_file_has_for_all_is_a_command_like_any_other()
 #[tokio::test]
 async fn f4_the_check_of_a_todo_is_a_command_like_any_other() {
     let asks = by("  - answer: [say: done]\n").mode(protocol::PermissionMode::Default);
-    let mut driver = asks.ready().open(runtime::Start::New).await;
-    let refused = driver.session_mut().start_fleet(given([checked("a", "touch witness")]), runtime::Aids::default());
+    let mut driver = asks.ready().open(runtime::SessionStart::New).await;
+    let refused =
+        driver.session_mut().start_fleet(given([checked("a", "touch witness")]), runtime::FleetServices::default());
     let error = refused.await.unwrap_err().to_string();
     assert!(error.contains("a: its check `touch witness` is not permitted") && error.contains("--allow"), "{error}");
     let run = driver.leave().await;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hooks::{Place, read};
+use hooks::{HookFileLocation, read};
 use protocol::api::DecideParams;
 use protocol::{
-    AnswerStatus, Decision, Delivery, Event, HookAction, HookEvent, HookFailure, HookSpec, Outcome, RuleEffect,
+    AskDecision, Event, HookAction, HookEvent, HookFailure, HookSpec, MailDelivery, RuleEffect, TaskOutcome,
+    ToolResultStatus,
 };
-use runtime::Start;
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, scenario};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -35,7 +36,7 @@ fn plays(command: &str) -> Scenario {
     scenario().script(&calls(command)).allow_all().prompt("go")
 }
 
-fn status(run: &PlayedSession) -> AnswerStatus {
+fn status(run: &PlayedSession) -> ToolResultStatus {
     let answered = run.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::CallAnswered { answer, .. } => Some(answer.status),
         _other => None,
@@ -48,7 +49,7 @@ async fn h1_a_denied_call_does_not_run_and_its_model_hears_why() {
     let deny = r#"{"permissionDecision":"deny","permissionDecisionReason":"not on a Sunday"}"#;
     let denied = on(HookEvent::PermissionDenied, &noting("true"));
     let run = plays("touch ran").hook(says(HookEvent::PreToolUse, deny)).hook(denied).run().await;
-    assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied));
+    assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
     assert!(run.text().contains("not on a Sunday"), "{}", run.text());
     assert_eq!(told_of(run.stage(), "permissionDenied").len(), 1);
 }
@@ -75,9 +76,9 @@ async fn h1_a_hook_on_commands_sees_every_command() {
     );
     let guard = HookSpec { matcher: Some("Bash".into()), ..on(HookEvent::PreToolUse, "echo no shells >&2; exit 2") };
     let run = scenario().script(&script).allow_all().prompt("go").hook(guard).run().await;
-    assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied), "{}", run.transcript());
+    assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied), "{}", run.transcript());
     match &run.tasks()[1].last_outcome {
-        Some(Outcome::Failed { message, .. }) => {
+        Some(TaskOutcome::Failed { message, .. }) => {
             assert!(message.contains("may not run: a hook did not permit it: no shells"), "{message}")
         }
         other => panic!("{other:?}"),
@@ -93,30 +94,30 @@ async fn h1_a_rewritten_call_is_what_is_judged_run_and_recorded() {
 
     let denied = plays("echo fine").hook(says(HookEvent::PreToolUse, rewrite)).rule(RuleEffect::Deny, "shell(touch *)");
     let run = denied.run().await;
-    assert_eq!((run.file("safe"), status(&run)), (None, AnswerStatus::Denied));
+    assert_eq!((run.file("safe"), status(&run)), (None, ToolResultStatus::Denied));
 }
 
 #[tokio::test]
 async fn h1_a_hook_can_ask_and_its_allow_lifts_nothing() {
     let ask = says(HookEvent::PreToolUse, r#"{"permissionDecision":"ask","permissionDecisionReason":"sure?"}"#);
     let run = plays("touch ran").hook(ask).run().await;
-    assert_eq!(run.count(|event| matches!(event, Event::Asked(_))), 1);
-    assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied));
+    assert_eq!(run.count(|event| matches!(event, Event::AskOpened(_))), 1);
+    assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
 
     let allow = || says(HookEvent::PreToolUse, r#"{"permissionDecision":"allow"}"#);
     let permit = says(HookEvent::PermissionRequest, r#"{"behavior":"allow"}"#);
     let run = scenario().script(&calls("touch ran")).prompt("go").hook(allow()).hook(permit).run().await;
-    assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied));
+    assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
     assert_eq!(told_of(run.stage(), "permissionRequest").len(), 1);
     let run = plays("touch ran").hook(allow()).rule(RuleEffect::Deny, "shell").run().await;
-    assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied));
+    assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
 }
 
 #[tokio::test]
 async fn h1_a_hook_can_deny_what_a_person_would_be_asked() {
     let deny = says(HookEvent::PermissionRequest, r#"{"behavior":"deny","message":"we never do"}"#);
     let run = scenario().script(&calls("touch ran")).prompt("go").hook(deny).run().await;
-    assert_eq!(run.count(|event| matches!(event, Event::Asked(_))), 0);
+    assert_eq!(run.count(|event| matches!(event, Event::AskOpened(_))), 0);
     assert!(run.text().contains("we never do"), "{}", run.text());
 }
 
@@ -192,18 +193,18 @@ async fn h1_what_a_person_was_asked_is_what_runs_though_the_hook_would_say_other
         .hook(on(HookEvent::PreToolUse, &noting(counting)))
         .ask_wait(None)
         .ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until_status("an ask", |status| status.asks == 1).await;
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.until_status("the ask", |status| status.asks == 1).await;
-    let asks = store::Reader::open(stage.home(), id).unwrap().asks(false).unwrap();
+    let asks = store::SessionReader::open(stage.home(), id).unwrap().asks(false).unwrap();
     let ask = asks[0].ask.id.clone();
     driver
         .session()
-        .decide(DecideParams { ask, decision: Decision::Allow { rules: Vec::new(), input: None } })
+        .decide(DecideParams { ask, decision: AskDecision::Allow { rules: Vec::new(), input: None } })
         .await
         .unwrap();
     driver.rest().await;
@@ -221,14 +222,14 @@ async fn h3_q36_broken_hooks_cost_no_more_than_their_deadline() {
             scene = scene.hook(quick(on(event, broken)));
         }
         let run = tokio::time::timeout(Duration::from_secs(20), scene.run()).await.unwrap();
-        assert_eq!((run.file("ran").as_deref(), status(&run)), (Some(""), AnswerStatus::Done), "{broken}");
+        assert_eq!((run.file("ran").as_deref(), status(&run)), (Some(""), ToolResultStatus::Done), "{broken}");
     }
     // What a guard wrote and nobody could read to its end may have been a no.
     let flood = on(HookEvent::PreToolUse, "yes");
     let closed = HookSpec { failure: HookFailure::Closed, ..quick(on(HookEvent::PreToolUse, "sleep 60")) };
     for no in [flood, closed] {
         let run = plays("touch ran").hook(no).run().await;
-        assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied));
+        assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
     }
 }
 
@@ -237,7 +238,7 @@ async fn h2_a_file_of_either_family_guards_a_session() {
     let nested = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"grep -q 'rm -rf' && { echo dangerous >&2; exit 2; }; exit 0"}]}]}}"#;
     let flat = r#"{"version":1,"hooks":{"preToolUse":[{"type":"command","matcher":"bash","bash":"grep -q 'rm -rf' && { echo dangerous >&2; exit 2; }; exit 0"}]}}"#;
     for text in [nested, flat] {
-        let (hooks, problems) = read(text, "hooks.json", &Place::Folder);
+        let (hooks, problems) = read(text, "hooks.json", &HookFileLocation::Folder);
         assert_eq!(problems, []);
         let guarded = |command: &str| hooks.iter().cloned().fold(plays(command), Scenario::hook);
         let run = guarded("touch ran").run().await;
@@ -267,6 +268,6 @@ async fn h3_an_address_guards_a_session() {
     });
     let action = HookAction::Http { url, headers: BTreeMap::new(), allowed_env: Vec::new() };
     let run = plays("touch ran").hook(HookSpec { action, ..on(HookEvent::PreToolUse, "") }).run().await;
-    assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied));
+    assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
     assert!(run.text().contains("says the server"), "{}", run.text());
 }

@@ -1,7 +1,7 @@
-//! Agents that begin and end: context, a no at the door, and an end that is put off.
+//! Agents that begin and end: context, a refusal at the start, and an end that is put off.
 
-use protocol::{Delivery, Event, FailKind, HookEvent, HookSpec, Outcome};
-use runtime::Start;
+use protocol::{Event, FailKind, HookEvent, HookSpec, MailDelivery, TaskOutcome};
+use runtime::SessionStart;
 use testkit::session::{Scenario, scenario};
 
 use super::{agent, noting, on, told_of};
@@ -45,7 +45,7 @@ async fn h1_a_no_at_the_start_fails_the_agent_and_is_still_paired() {
     let told = told_of(run.stage(), "permissionDenied");
     assert_eq!((told.len(), &told[0]["toolName"], &told[0]["toolCallId"]), (1, &"task".into(), &"t".into()));
     assert!(told[0]["reason"].as_str().unwrap().contains("no workers today"), "{told:?}");
-    let Some(Outcome::Failed { kind, message }) = &run.tasks()[1].last_outcome else { panic!("{:?}", run.tasks()) };
+    let Some(TaskOutcome::Failed { kind, message }) = &run.tasks()[1].last_outcome else { panic!("{:?}", run.tasks()) };
     assert_eq!(*kind, FailKind::Denied);
     assert!(message.contains("no workers today"), "{message}");
     assert!(run.text().contains("no workers today"), "{}", run.text());
@@ -70,18 +70,18 @@ async fn h1_a_stop_that_is_blocked_gives_the_agent_another_turn() {
     let active: Vec<_> = stops.iter().map(|stop| stop["stop_hook_active"].clone()).collect();
     assert_eq!(active, [false, true]);
     assert!(run.text().contains("turn 2 heard run the tests"), "{}", run.text());
-    assert_eq!(run.count(|event| matches!(event, Event::StopHeld { .. })), 1);
-    assert_eq!(run.count(|event| matches!(event, Event::ActivationParted { .. })), 1);
+    assert_eq!(run.count(|event| matches!(event, Event::StopBlocked { .. })), 1);
+    assert_eq!(run.count(|event| matches!(event, Event::StopHooksRan { .. })), 1);
 }
 
 #[tokio::test]
 async fn h3_q36_a_hook_that_blocks_for_ever_is_heeded_as_often_as_it_may() {
     for event in [HookEvent::SubagentStop, HookEvent::AgentStop] {
-        let limits = kernel::Limits { holds: 3, ..kernel::Limits::default() };
+        let limits = kernel::SessionLimits { max_stop_blocks: 3, ..kernel::SessionLimits::default() };
         let run = plays().limits(limits).hook(on(event, &noting("echo again >&2; exit 2"))).run().await;
-        assert_eq!(run.outcome(), Some(&Outcome::Completed));
-        assert_eq!(run.count(|event| matches!(event, Event::StopHeld { .. })), 3);
-        assert_eq!(run.count(|event| matches!(event, Event::ActivationParted { .. })), 1);
+        assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
+        assert_eq!(run.count(|event| matches!(event, Event::StopBlocked { .. })), 3);
+        assert_eq!(run.count(|event| matches!(event, Event::StopHooksRan { .. })), 1);
     }
 }
 
@@ -100,8 +100,8 @@ async fn n23_a_stop_is_not_put_off_while_agents_of_its_own_are_at_work() {
     // It blocks as long as it may, and the worker ends only when the first activation has.
     let block = noting("if [ $(grep -c agentStop told) -lt 3 ]; then echo wait >&2; exit 2; fi");
     let stage = scenario().script(&script).allow_all().hook(on(HookEvent::AgentStop, &block)).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.until("the end of the first activation", |event| matches!(event, Event::ActivationEnded { .. })).await;
     std::fs::write(stage.path("go"), "").unwrap();
     driver.rest().await;
@@ -132,5 +132,5 @@ async fn h1_an_agents_own_hooks_hold_for_it_alone() {
     let told = super::told(run.stage());
     assert!(told.iter().all(|told| told["agentType"] == "minded"), "{told:?}");
     assert_eq!((told_of(run.stage(), "preToolUse").len(), told_of(run.stage(), "subagentStop").len()), (1, 1));
-    assert_eq!(run.count(|event| matches!(event, Event::ActivationGreeted { .. })), 1);
+    assert_eq!(run.count(|event| matches!(event, Event::StartHooksRan { .. })), 1);
 }

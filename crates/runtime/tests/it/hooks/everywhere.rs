@@ -1,7 +1,7 @@
 //! Hooks hold for every agent of the tree, however deep, in the background, and after another owner took over.
 
-use protocol::{AnswerStatus, Delivery, Event, HookEvent, RuleEffect};
-use runtime::Start;
+use protocol::{Event, HookEvent, MailDelivery, RuleEffect, ToolResultStatus};
+use runtime::SessionStart;
 use testkit::session::{PlayedSession, scenario};
 
 use super::{agent, noting, on, told_of};
@@ -51,7 +51,9 @@ async fn q32_a_hooks_no_and_a_roots_deny_hold_at_every_depth() {
     let run = scenario().script(&deep("")).allow_all().prompt("go").hook(deny).run().await;
     assert_eq!(run.file("witness"), None);
     let denied = |run: &PlayedSession| {
-        run.count(|event| matches!(event, Event::CallAnswered { answer, .. } if answer.status == AnswerStatus::Denied))
+        run.count(
+            |event| matches!(event, Event::CallAnswered { answer, .. } if answer.status == ToolResultStatus::Denied),
+        )
     };
     assert_eq!(denied(&run), 4);
     let allow = on(HookEvent::PreToolUse, r#"echo '{"permissionDecision":"allow"}'"#);
@@ -75,11 +77,11 @@ async fn n8_q32_after_another_owner_took_over_each_call_is_told_of_once() {
 "
     ));
     let stage = scenario().script(&script).allow_all().hook(on(HookEvent::PreToolUse, &noting("true"))).ready();
-    let driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     until_file(&stage.path("began")).await;
     let id = driver.crash().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
@@ -99,16 +101,16 @@ async fn h1_hooks_of_a_definition_that_counts_no_more_do_not_run() {
     let main = agent("guarded", vec![on(HookEvent::PreToolUse, &noting("true"))]);
     let stage = scenario().script(&script).allow_all().main(main.clone()).ready();
     let mut told = Vec::new();
-    let mut start = Start::New;
+    let mut start = SessionStart::New;
     for main in [Some(main), None] {
         stage.set_main(main);
         let mut driver = stage.open(start).await;
-        driver.send("go", Delivery::FollowUp).await;
+        driver.send("go", MailDelivery::FollowUp).await;
         driver.rest().await;
         let run = driver.leave().await;
         told.push(told_of(&stage, "preToolUse").len());
         assert!(!serde_json::to_string(run.events()).unwrap().contains("printf"), "the log has no hooks");
-        start = Start::Resume(run.id());
+        start = SessionStart::Resume(run.id());
     }
     // The session remembers the agent, and its file, whoever trusted it, is gone.
     assert_eq!((told, stage.file("witness").as_deref()), (vec![1, 1], Some("x\nx\n")));

@@ -8,7 +8,7 @@ mod sessions;
 
 use std::collections::BTreeMap;
 
-use protocol::{AgentSpec, HookAction, HookDialect, HookEvent, HookFailure, HookSpec, Spawns};
+use protocol::{AgentSpec, HookAction, HookDialect, HookEvent, HookFailure, HookSpec, SpawnPolicy};
 use serde_json::Value;
 use testkit::session::SessionFixture;
 
@@ -47,7 +47,7 @@ fn agent(name: &str, hooks: Vec<HookSpec>) -> AgentSpec {
     AgentSpec {
         name: name.into(),
         description: "does things".into(),
-        spawns: Spawns::Anybody,
+        spawns: SpawnPolicy::Anybody,
         model_invocable: true,
         hooks,
         ..AgentSpec::default()

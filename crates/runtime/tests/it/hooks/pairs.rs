@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use protocol::{Delivery, Event, HookEvent, HookSpec, Outcome};
-use runtime::Start;
+use protocol::{Event, HookEvent, HookSpec, MailDelivery, TaskOutcome};
+use runtime::SessionStart;
 use serde_json::Value;
 use testkit::session::{PlayedSession, Scenario, SessionDriver, SessionFixture, scenario};
 
@@ -53,15 +53,15 @@ fn assert_paired(stage: &SessionFixture) -> usize {
 }
 
 async fn go_on(stage: &SessionFixture, crashed: PlayedSession) -> PlayedSession {
-    let mut driver = stage.open(Start::Resume(crashed.id())).await;
+    let mut driver = stage.open(SessionStart::Resume(crashed.id())).await;
     driver.resume().await;
     driver.rest().await;
     driver.leave().await
 }
 
 async fn begin(stage: &SessionFixture) -> SessionDriver {
-    let driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver
 }
 
@@ -89,7 +89,7 @@ async fn h4_an_agent_that_ends_well_fails_or_is_stopped_is_told_of_twice() {
     let run = driver.leave().await;
     assert_eq!(assert_paired(&stage), 1);
     assert_eq!(told_of(&stage, "subagentStop")[0]["stopReason"], "cancelled");
-    assert_eq!(run.count(|event| matches!(event, Event::ActivationParted { .. })), 1);
+    assert_eq!(run.count(|event| matches!(event, Event::StopHooksRan { .. })), 1);
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn h4_each_activation_of_an_agent_is_a_pair_of_its_own() {
 ",
     );
     let run = scenario().script(&script).allow_all().hook(start("true")).hook(stop("true")).prompt("go").run().await;
-    let greeted = run.count(|event| matches!(event, Event::ActivationGreeted { .. }));
+    let greeted = run.count(|event| matches!(event, Event::StartHooksRan { .. }));
     assert_eq!(assert_paired(run.stage()), greeted, "{}", run.transcript());
     assert_eq!(greeted, 2, "{}", run.transcript());
 }
@@ -118,7 +118,7 @@ async fn h4_q37_an_owner_that_dies_while_the_start_is_told_tells_it_again() {
     let driver = begin(&stage).await;
     until_file(&stage.path("telling")).await;
     let crashed = driver.crash().await;
-    assert_eq!(crashed.count(|event| matches!(event, Event::ActivationGreeted { .. })), 0);
+    assert_eq!(crashed.count(|event| matches!(event, Event::StartHooksRan { .. })), 0);
     std::fs::write(stage.path("go"), "").unwrap();
     go_on(&stage, crashed).await;
     let attempts: Vec<Value> =
@@ -179,15 +179,15 @@ async fn h4_q37_an_agent_that_was_stopped_by_an_owner_that_died_is_parted_from_b
     driver.stop().await.unwrap();
     until_file(&stage.path("telling")).await;
     let crashed = driver.crash().await;
-    assert!(matches!(crashed.tasks()[1].last_outcome, Some(Outcome::Cancelled { .. })));
-    assert_eq!(crashed.count(|event| matches!(event, Event::ActivationParted { .. })), 0);
+    assert!(matches!(crashed.tasks()[1].last_outcome, Some(TaskOutcome::Cancelled { .. })));
+    assert_eq!(crashed.count(|event| matches!(event, Event::StopHooksRan { .. })), 0);
     std::fs::write(stage.path("go"), "").unwrap();
-    let driver = stage.open(Start::Resume(crashed.id())).await;
+    let driver = stage.open(SessionStart::Resume(crashed.id())).await;
     eventually("the next owner's word", || told_of(&stage, "subagentStop").len() == 2).await;
     let run = driver.leave().await;
-    assert_eq!(run.count(|event| matches!(event, Event::ActivationParted { .. })), 1);
+    assert_eq!(run.count(|event| matches!(event, Event::StopHooksRan { .. })), 1);
     assert_eq!(told_of(&stage, "subagentStop")[1]["stopReason"], "cancelled");
-    stage.open(Start::Resume(run.id())).await.leave().await;
+    stage.open(SessionStart::Resume(run.id())).await.leave().await;
     assert_eq!(told_of(&stage, "subagentStop").len(), 2, "it is told no more");
 }
 
@@ -196,7 +196,7 @@ async fn h4_a_copy_does_not_tell_what_the_original_will() {
     let stage = plays(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop("true")).ready();
     let mut driver = begin(&stage).await;
     until_file(&stage.path("began")).await;
-    stage.open(Start::Fork(driver.id())).await.leave().await;
+    stage.open(SessionStart::Fork(driver.id())).await.leave().await;
     assert_eq!(told_of(&stage, "subagentStop").len(), 0);
     std::fs::write(stage.path("go"), "").unwrap();
     driver.rest().await;
@@ -208,9 +208,9 @@ async fn h4_a_copy_does_not_tell_what_the_original_will() {
 async fn h4_the_roots_own_end_is_told_once_an_activation() {
     let root = on(HookEvent::AgentStop, &noting("true"));
     let stage = scenario().script(&rules("  - answer: [say: done]\n")).hook(root).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     for prompt in ["one", "two"] {
-        driver.send(prompt, Delivery::FollowUp).await;
+        driver.send(prompt, MailDelivery::FollowUp).await;
         driver.until("an end", |event| matches!(event, Event::ActivationEnded { .. })).await;
     }
     driver.rest().await;
@@ -232,6 +232,6 @@ async fn q12_an_agent_in_a_hook_is_stopped_at_once() {
         driver.rest().await;
         assert!(before.elapsed() < std::time::Duration::from_secs(2), "{event:?} {:?}", before.elapsed());
         let run = driver.leave().await;
-        assert!(matches!(run.tasks()[1].last_outcome, Some(Outcome::Cancelled { .. })), "{:?}", run.tasks()[1]);
+        assert!(matches!(run.tasks()[1].last_outcome, Some(TaskOutcome::Cancelled { .. })), "{:?}", run.tasks()[1]);
     }
 }

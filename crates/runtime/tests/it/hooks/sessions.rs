@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use protocol::api::{Command, CommandFate, RefusalKind, SendParams};
-use protocol::{Delivery, Event, HookDialect, HookEvent, HookSpec};
-use runtime::slash::Outcome;
-use runtime::{Rejected, Start};
+use protocol::api::{CommandOutcome, RefusalKind, SendParams, SessionCommand};
+use protocol::{Event, HookDialect, HookEvent, HookSpec, MailDelivery};
+use runtime::slash::SlashOutcome;
+use runtime::{InputRejection, SessionStart};
 use serde_json::Value;
 use testkit::session::scenario;
 
@@ -21,13 +21,13 @@ async fn h1_a_session_tells_hooks_when_it_begins_and_ends() {
     let start = on(HookEvent::SessionStart, &noting(r#"echo '{"additionalContext":"you are on main"}'"#));
     let end = on(HookEvent::SessionEnd, &noting("true"));
     let stage = scenario().script(&repeats()).hook(start).hook(end).ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let id = driver.leave().await.id();
     let requests = stage.model(id).requests();
     assert!(format!("{:?}", requests[0].messages[0]).contains("you are on main"));
-    stage.open(Start::Resume(id)).await.leave().await;
+    stage.open(SessionStart::Resume(id)).await.leave().await;
     let sources: Vec<Value> = told_of(&stage, "sessionStart").iter().map(|told| told["source"].clone()).collect();
     assert_eq!(sources, ["new", "resume"]);
     assert_eq!(told_of(&stage, "sessionEnd").len(), 2);
@@ -42,9 +42,9 @@ async fn h1_a_prompt_is_added_to_changed_or_not_taken() {
     assert_eq!(scenario().script(&repeats()).hook(change).prompt("go").run().await.text(), "heard stay");
 
     let block = on(HookEvent::UserPromptSubmitted, "echo 'there is a key in it' >&2; exit 2");
-    let driver = scenario().script(&repeats()).hook(block).ready().open(Start::New).await;
-    let sent = driver.session().send("my key is …", Delivery::FollowUp).await;
-    assert!(matches!(&sent, Err(Rejected::Hook(why)) if why.contains("there is a key")), "{sent:?}");
+    let driver = scenario().script(&repeats()).hook(block).ready().open(SessionStart::New).await;
+    let sent = driver.session().send("my key is …", MailDelivery::FollowUp).await;
+    assert!(matches!(&sent, Err(InputRejection::Hook(why)) if why.contains("there is a key")), "{sent:?}");
     let run = driver.leave().await;
     assert_eq!(run.count(|event| matches!(event, Event::MailAdmitted { .. })), 0);
 }
@@ -53,12 +53,20 @@ async fn h1_a_prompt_is_added_to_changed_or_not_taken() {
 async fn h1_whoever_leaves_a_prompt_that_is_not_taken_reads_that() {
     let block = on(HookEvent::UserPromptSubmitted, "echo 'there is a key in it' >&2; exit 2");
     let stage = scenario().script(&repeats()).hook(block).ready();
-    let driver = stage.open(Start::New).await;
-    let prompt =
-        SendParams { task: None, text: "key".into(), images: Vec::new(), delivery: Delivery::FollowUp, display: None };
-    let fate = driver.command(&Command::Send(prompt)).await;
+    let driver = stage.open(SessionStart::New).await;
+    let prompt = SendParams {
+        task: None,
+        text: "key".into(),
+        images: Vec::new(),
+        delivery: MailDelivery::FollowUp,
+        display: None,
+    };
+    let fate = driver.command(&SessionCommand::Send(prompt)).await;
     let refused = |message: &str| message.contains("there is a key");
-    assert!(matches!(&fate, CommandFate::Refused { kind: RefusalKind::Hook, message } if refused(message)), "{fate:?}");
+    assert!(
+        matches!(&fate, CommandOutcome::Refused { kind: RefusalKind::Hook, message } if refused(message)),
+        "{fate:?}"
+    );
     assert_eq!(driver.leave().await.count(|event| matches!(event, Event::MailAdmitted { .. })), 0);
 }
 
@@ -67,13 +75,16 @@ async fn h1_whoever_leaves_a_prompt_that_is_not_taken_reads_that() {
 async fn a_compaction_that_is_asked_for_at_rest_is_told() {
     let script = rules("  - answer: [say: \"${repeat:All work and no play. :400}\"]\n");
     let hook = on(HookEvent::PreCompact, &noting("exit 2"));
-    let mut driver = scenario().script(&script).hook(hook).ready().open(Start::New).await;
+    let mut driver = scenario().script(&script).hook(hook).ready().open(SessionStart::New).await;
     for word in ["one", "two", "three"] {
-        driver.send(word, Delivery::FollowUp).await;
+        driver.send(word, MailDelivery::FollowUp).await;
         driver.rest().await;
     }
     let compacted = driver.session().dispatch("/compact").await;
-    assert!(matches!(&compacted, Outcome::Done { message, .. } if message.starts_with("a digest")), "{compacted:?}");
+    assert!(
+        matches!(&compacted, SlashOutcome::Done { message, .. } if message.starts_with("a digest")),
+        "{compacted:?}"
+    );
     let run = driver.leave().await;
     let told = told_of(run.stage(), "preCompact");
     assert_eq!((told.len(), &told[0]["trigger"]), (1, &"manual".into()), "{told:?}");
@@ -129,7 +140,7 @@ async fn without_hooks_there_is_no_event_and_no_file() {
     );
     let run = scenario().script(&script).prompt("go").run().await;
     let of_hooks = |event: &Event| {
-        matches!(event, Event::ActivationGreeted { .. } | Event::ActivationParted { .. } | Event::CallRewritten { .. })
+        matches!(event, Event::StartHooksRan { .. } | Event::StopHooksRan { .. } | Event::CallRewritten { .. })
     };
     assert_eq!(run.count(of_hooks), 0);
     assert!(!run.stage().home().session_dir(run.id()).join("transcripts").exists());

@@ -6,16 +6,16 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet};
 
 use host::{Home, ProcessIdentity};
-use kernel::{Kernel, Limits, Phase, Purpose, Task};
+use kernel::{Kernel, KernelTask, QueuePurpose, SessionLimits, TaskPhase};
 use protocol::api::{TaskView, TasksParams};
-use protocol::{Activation, At, Kind, SessionId, TaskId, TaskState};
-use store::{Batch, Opened, Reader, SessionFile};
+use protocol::{Activation, SessionId, TaskId, TaskState, TaskType, Timestamp};
+use store::{OwnedSession, SessionFile, SessionReader, WriteBatch};
 use world::World;
 
 const STEPS: usize = 400;
 
 /// Compares one row with what the kernel knows of the task.
-fn compare(row: &TaskView, task: &Task, seed: u64) {
+fn compare(row: &TaskView, task: &KernelTask, seed: u64) {
     let said = (row.parent, row.kind, row.depth, row.mode, &row.state, row.name.as_str());
     let known = (task.parent, task.kind, task.depth, task.mode, &task.phase.state(), task.name.as_str());
     assert_eq!(said, known, "{} of history {seed}", task.id);
@@ -24,21 +24,24 @@ fn compare(row: &TaskView, task: &Task, seed: u64) {
     assert_eq!(said, known, "{} of history {seed}", task.id);
     let cancel = row.cancel.as_ref().map(|cancel| ((cancel.by, cancel.how), cancel.until_at));
     // Of a root that was stopped the record tells until it begins anew.
-    if task.cancel.is_some() || task.kind != Kind::Main {
+    if task.cancel.is_some() || task.kind != TaskType::Main {
         assert_eq!(cancel, task.cancel.map(|cancel| (cancel, task.cancel_until)), "{} of history {seed}", task.id);
     }
     assert_eq!(row.queued_at.is_some(), row.state == TaskState::Queued, "{} of history {seed}", task.id);
     let has_ended = match task.phase {
-        Phase::Finished(_) => true,
-        Phase::Idle | Phase::Queued(Purpose::Begin) => task.activation > Activation(0),
-        Phase::Queued(Purpose::GoOn) | Phase::Running(_) | Phase::Parked(_) | Phase::Interrupted => false,
+        TaskPhase::Finished(_) => true,
+        TaskPhase::Idle | TaskPhase::Queued(QueuePurpose::Begin) => task.activation > Activation(0),
+        TaskPhase::Queued(QueuePurpose::Resume)
+        | TaskPhase::Running(_)
+        | TaskPhase::Parked(_)
+        | TaskPhase::Interrupted => false,
     };
     assert_eq!(row.ended_at.is_some(), has_ended, "{} of history {seed}", task.id);
 }
 
 /// Compares every row, and that what tasks spent adds up to the accounts of those above them; gives what was seen.
-fn compare_all(reader: &Reader, kernel: &Kernel, seed: u64) -> BTreeSet<&'static str> {
-    let rows = reader.tasks(&TasksParams { all: true, ..TasksParams::every() }).unwrap().tasks;
+fn compare_all(reader: &SessionReader, kernel: &Kernel, seed: u64) -> BTreeSet<&'static str> {
+    let rows = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() }).unwrap().tasks;
     assert_eq!(rows.len(), kernel.tasks().count(), "history {seed}");
     let mut below: BTreeMap<TaskId, u64> = BTreeMap::new();
     // Children come after their parents.
@@ -55,26 +58,27 @@ fn compare_all(reader: &Reader, kernel: &Kernel, seed: u64) -> BTreeSet<&'static
     assert_eq!(reader.session_view().unwrap().spent, root.ledger.spent, "history {seed}");
     let stalled = rows.iter().filter(|row| row.stalled_since_at.is_some()).map(|_| "stalled");
     let forgotten = rows.iter().filter(|row| row.forgotten).map(|_| "forgotten");
-    rows.iter().map(|row| row.state.word()).chain(stalled).chain(forgotten).collect()
+    rows.iter().map(|row| row.state.as_str()).chain(stalled).chain(forgotten).collect()
 }
 
 async fn history(seed: u64) -> BTreeSet<&'static str> {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path().join("home")).unwrap();
     let id = SessionId::new(format!("{seed:032x}").parse().unwrap());
-    let Opened { writer, .. } = SessionFile::create(&home, id, &ProcessIdentity::current().unwrap(), At(1)).unwrap();
+    let OwnedSession { writer, .. } =
+        SessionFile::create(&home, id, &ProcessIdentity::current().unwrap(), Timestamp(1)).unwrap();
     let mut world = World::new(seed);
-    let (reader, mut seen) = (Reader::open(&home, id).unwrap(), BTreeSet::new());
+    let (reader, mut seen) = (SessionReader::open(&home, id).unwrap(), BTreeSet::new());
     for step in 1..=STEPS {
         world.step();
         if step % 40 == 0 {
             let entries = std::mem::take(&mut world.unwritten);
-            writer.commit(Batch { entries, applied_commands: Vec::new() }).await.unwrap();
+            writer.commit(WriteBatch { entries, applied_commands: Vec::new() }).await.unwrap();
             seen.extend(compare_all(&reader, &world.kernel, seed));
         }
     }
     // A state that is read back is the one that wrote it, but for what is not durable.
-    let mut again = Kernel::new(Limits::default());
+    let mut again = Kernel::new(SessionLimits::default());
     for envelope in reader.events_after(0, usize::MAX).unwrap() {
         again.evolve(&envelope.entry).unwrap();
     }

@@ -1,6 +1,9 @@
 //! A session made of dice.
 
-use kernel::{Booked, CallPhase, Effect, Ending, Input, Kernel, Letter, Limits, Point, Refusal, Report, Spawn, Task};
+use kernel::{
+    BoundaryPoint, CallPhase, FailedCallCharge, InputRefusal, Kernel, KernelEffect, KernelInput, KernelTask, NewMail,
+    RunEnding, RunUpdate, SessionLimits, TaskSpawn,
+};
 use protocol::*;
 
 /// Numbers that are the same in every run.
@@ -20,15 +23,15 @@ impl Dice {
 pub(super) struct World {
     pub(super) kernel: Kernel,
     dice: Dice,
-    now: At,
+    now: Timestamp,
     ids: u128,
     fence: u64,
     /// What happened and is not written.
-    pub(super) unwritten: Vec<Entry>,
+    pub(super) unwritten: Vec<LogEntry>,
 }
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> SessionConfig {
+    SessionConfig {
         cwd: "/work".into(),
         model: "m".into(),
         permission: PermissionMode::Default,
@@ -37,7 +40,7 @@ fn terms() -> Terms {
         ask_user: true,
         max_turns: None,
         root_turns: None,
-        limits: protocol::TermLimits::default(),
+        limits: protocol::AgentLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,
@@ -47,13 +50,13 @@ fn terms() -> Terms {
 
 impl World {
     pub(super) fn new(seed: u64) -> World {
-        let limits = Limits { live: 1, depth: 3, ..Limits::default() };
+        let limits = SessionLimits { live: 1, depth: 3, ..SessionLimits::default() };
         let dice = Dice(seed);
         let mut world =
-            World { kernel: Kernel::new(limits), dice, now: At(1_000), ids: 0, fence: 1, unwritten: Vec::new() };
+            World { kernel: Kernel::new(limits), dice, now: Timestamp(1_000), ids: 0, fence: 1, unwritten: Vec::new() };
         let root = world.id();
-        let spec = TaskSpec { rest: Rest::Idle, ..TaskSpec::new(Kind::Main, "main", "root") };
-        world.apply(Input::Open { root, spec, definition: None, terms: terms() });
+        let spec = TaskSpec { on_complete: CompletionPolicy::Idle, ..TaskSpec::new(TaskType::Main, "main", "root") };
+        world.apply(KernelInput::Open { root, spec, definition: None, config: terms() });
         world
     }
 
@@ -63,70 +66,71 @@ impl World {
     }
 
     /// Most of what dice ask for is refused, which must be all that is wrong with it.
-    fn apply(&mut self, input: Input) {
+    fn apply(&mut self, input: KernelInput) {
         match self.kernel.apply(self.now, input) {
             Ok(effects) => self.unwritten.extend(effects.into_iter().filter_map(|effect| match effect {
-                Effect::Record(entry) => Some(entry),
+                KernelEffect::Record(entry) => Some(entry),
                 _other => None,
             })),
-            Err(Refusal::Impossible(defect)) => panic!("{defect}"),
+            Err(InputRefusal::InvalidEvent(defect)) => panic!("{defect}"),
             Err(_refusal) => {}
         }
     }
 
     pub(super) fn step(&mut self) {
-        self.now = At(self.now.0 + self.dice.below(20) as u64);
-        let tasks: Vec<Task> = self.kernel.tasks().cloned().collect();
+        self.now = Timestamp(self.now.0 + self.dice.below(20) as u64);
+        let tasks: Vec<KernelTask> = self.kernel.tasks().cloned().collect();
         let Some(task) = self.dice.pick(&tasks) else { return };
         if task.is_running() && self.dice.below(4) > 0 {
             return self.report(&task);
         }
         let input = self.outside(&task);
-        let resumes = matches!(input, Input::Adopt { .. } | Input::Suspend);
+        let resumes = matches!(input, KernelInput::Adopt { .. } | KernelInput::Suspend);
         self.apply(input);
         if resumes && self.dice.below(3) > 0 {
-            self.apply(Input::Resume);
+            self.apply(KernelInput::Resume);
         }
     }
 
     /// Something that is done to a task.
-    fn outside(&mut self, task: &Task) -> Input {
+    fn outside(&mut self, task: &KernelTask) -> KernelInput {
         let (id, by) = (task.id, CancelBy::User);
         match self.dice.below(24) {
             0..7 => {
-                let delivery = [Delivery::Steer, Delivery::FollowUp, Delivery::Interrupt][self.dice.below(3)];
-                Input::Send(Letter { to: id, from: Origin::User, delivery, body: Body::text("hear") })
+                let delivery =
+                    [MailDelivery::Steer, MailDelivery::FollowUp, MailDelivery::Interrupt][self.dice.below(3)];
+                KernelInput::Send(NewMail { to: id, from: Principal::User, delivery, body: MailBody::text("hear") })
             }
-            7 => Input::Cancel { task: id, by, how: Cancel::Abort },
-            8..10 => Input::Cancel { task: id, by, how: Cancel::WrapUp },
-            10 => Input::Interrupt(id),
-            11..13 => Input::Promote(id),
+            7 => KernelInput::Cancel { task: id, by, how: CancelMode::Abort },
+            8..10 => KernelInput::Cancel { task: id, by, how: CancelMode::WrapUp },
+            10 => KernelInput::Interrupt(id),
+            11..13 => KernelInput::Promote(id),
             13 => {
                 self.fence += 1;
-                Input::Adopt { fence: Fence(self.fence), terms: terms() }
+                KernelInput::Adopt { fence: Fence(self.fence), config: terms() }
             }
-            14 => Input::Suspend,
-            15 if self.dice.below(4) == 0 => Input::Stop { by },
-            15..18 => Input::Stall { run: task.run(), since: At(self.now.0 - 9) },
-            18 => Input::Stir(task.run()),
-            19 => Input::Part { task: id, activation: task.activation },
-            20..22 => Input::Forget(id),
-            22 => self.spawn(TaskSpec { parent: Some(id), ..TaskSpec::new(Kind::Agent, "a", "by-hand") }, None),
+            14 => KernelInput::Suspend,
+            15 if self.dice.below(4) == 0 => KernelInput::Stop { by },
+            15..18 => KernelInput::Stall { run: task.run_id(), since: Timestamp(self.now.0 - 9) },
+            18 => KernelInput::Unstall(task.run_id()),
+            19 => KernelInput::StopHooksRan { task: id, activation: task.activation },
+            20..22 => KernelInput::Forget(id),
+            22 => self.spawn(TaskSpec { parent: Some(id), ..TaskSpec::new(TaskType::Agent, "a", "by-hand") }, None),
             _ => {
-                self.now = At(self.now.0 + 40_000);
-                Input::Tick
+                self.now = Timestamp(self.now.0 + 40_000);
+                KernelInput::Tick
             }
         }
     }
 
-    fn spawn(&mut self, spec: TaskSpec, by: Option<(Run, Turn, CallId)>) -> Input {
-        let until = (self.dice.below(4) == 0).then(|| At(self.now.0 + 50));
-        Input::Spawn(Spawn { id: self.id(), spec, prompt: "work".into(), by, until, definition: None })
+    fn spawn(&mut self, spec: TaskSpec, by: Option<(RunId, Turn, CallId)>) -> KernelInput {
+        let until = (self.dice.below(4) == 0).then(|| Timestamp(self.now.0 + 50));
+        KernelInput::Spawn(TaskSpawn { id: self.id(), spec, prompt: "work".into(), by, until, definition: None })
     }
 
     /// Something that a run says of itself.
-    fn report(&mut self, task: &Task) {
-        let (run, turn) = (task.run(), task.turn);
+    fn report(&mut self, task: &KernelTask) {
+        let (run, turn) = (task.run_id(), task.turn);
         let calls: Vec<(CallId, CallPhase)> =
             task.work.calls().map(|(call, phase)| (call.clone(), phase.clone())).collect();
         if let Some((call, _)) = self.dice.pick(&calls) {
@@ -135,66 +139,75 @@ impl World {
         }
         let text = String::from("so far");
         let report = match self.dice.below(16) {
-            0..3 => Report::Boundary(Point::End),
+            0..3 => RunUpdate::Boundary(BoundaryPoint::End),
             3..7 => {
-                let quote =
-                    Quote { input: 10, estimated: 10, least: 1, expected: 5, most: 9, price: None, spare: Cost::ZERO };
-                Report::TurnBegun { model: "m".into(), quote }
+                let quote = TurnQuote {
+                    input: 10,
+                    estimated: 10,
+                    least: 1,
+                    expected: 5,
+                    most: 9,
+                    price: None,
+                    spare: Cost::ZERO,
+                };
+                RunUpdate::TurnBegun { model: "m".into(), quote }
             }
             7..11 => self.answer(turn),
             11 => {
-                let (fault, booked) = (ModelFault::Transient, Booked::Used { output: 5 });
-                Report::TurnFailed { turn, fault, message: String::new(), booked, retry: None }
+                let (fault, booked) = (ModelFault::Transient, FailedCallCharge::Used { output: 5 });
+                RunUpdate::TurnFailed { turn, fault, message: String::new(), charge: booked, retry: None }
             }
-            12 => {
-                Report::Park(kernel::Parking { until: Some(At(self.now.0 + 30_000)), why: protocol::ParkReason::Quota })
-            }
-            13 => Report::Greeted(Vec::new()),
+            12 => RunUpdate::Park(kernel::Parking {
+                until: Some(Timestamp(self.now.0 + 30_000)),
+                why: protocol::ParkReason::Quota,
+            }),
+            13 => RunUpdate::StartHooksRan(Vec::new()),
             14 if self.dice.below(3) == 0 => {
-                let ending = Ending::Failed { kind: FailKind::Model, message: "no".into() };
-                Report::Ended { ending, text }
+                let ending = RunEnding::Failed { kind: FailKind::Model, message: "no".into() };
+                RunUpdate::Ended { ending, text }
             }
-            14 => Report::Intent("thinks".into()),
-            _ => Report::Ended { ending: Ending::Completed, text },
+            14 => RunUpdate::Intent("thinks".into()),
+            _ => RunUpdate::Ended { ending: RunEnding::Completed, text },
         };
-        self.apply(Input::Report(run, report));
+        self.apply(KernelInput::Report(run, report));
     }
 
-    fn answer(&mut self, turn: Turn) -> Report {
+    fn answer(&mut self, turn: Turn) -> RunUpdate {
         let call = |n: usize| {
             let id = CallId(format!("c{}-{n}", turn.0));
-            Block::Call(Call { id, tool: "t".into(), input: "{}".into() })
+            ContentBlock::Call(ToolCallRequest { id, tool: "t".into(), input: "{}".into() })
         };
         let content = match self.dice.below(3) {
-            0 => vec![Block::Text { text: "done".into() }],
+            0 => vec![ContentBlock::Text { text: "done".into() }],
             calls => (0..calls).map(call).collect(),
         };
         let usage = Usage { input: 5, output: 2, ..Usage::default() };
         let (stop, cost) = (StopReason::End, Cost { tokens: 7, micros: 3 });
-        Report::TurnAnswered { turn, content, stop, usage, cost, model: "m".into() }
+        RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model: "m".into() }
     }
 
-    fn of_call(&mut self, task: &Task, call: CallId) -> Input {
-        let (run, turn) = (task.run(), task.turn);
+    fn of_call(&mut self, task: &KernelTask, call: CallId) -> KernelInput {
+        let (run, turn) = (task.run_id(), task.turn);
         let report = match self.dice.below(8) {
             0..3 => {
-                let kind = [Kind::Agent, Kind::Agent, Kind::Shell][self.dice.below(3)];
-                let mode = [Mode::Sync, Mode::Background][self.dice.below(2)];
-                let rest = [Rest::Idle, Rest::Finish][self.dice.below(2)];
-                let spec = TaskSpec { mode, rest, parent: Some(task.id), ..TaskSpec::new(kind, "a", "child") };
+                let kind = [TaskType::Agent, TaskType::Agent, TaskType::Shell][self.dice.below(3)];
+                let mode = [TaskMode::Sync, TaskMode::Background][self.dice.below(2)];
+                let rest = [CompletionPolicy::Idle, CompletionPolicy::Finish][self.dice.below(2)];
+                let spec =
+                    TaskSpec { mode, on_complete: rest, parent: Some(task.id), ..TaskSpec::new(kind, "a", "child") };
                 return self.spawn(spec, Some((run, turn, call)));
             }
-            3 => Report::CallStarted { turn, call },
+            3 => RunUpdate::CallStarted { turn, call },
             4 => {
                 let (on, mode) = (task.children.clone(), WaitMode::Any);
-                Report::Wait { turn, call, on, mode, until: Some(At(self.now.0 + 100)) }
+                RunUpdate::Wait { turn, call, on, mode, until: Some(Timestamp(self.now.0 + 100)) }
             }
             _ => {
-                let answer = Answer { status: AnswerStatus::Done, text: "yes".into() };
+                let answer = ToolResult { status: ToolResultStatus::Done, text: "yes".into() };
                 let evidence = vec![Evidence::Changed { path: "f".into() }];
-                Report::CallAnswered { turn, call, answer, evidence }
+                RunUpdate::CallAnswered { turn, call, answer, evidence }
             }
         };
-        Input::Report(run, report)
+        KernelInput::Report(run, report)
     }
 }

@@ -1,8 +1,8 @@
 //! Commands that are part of the program.
 
-use protocol::{Delivery, Event, SessionMode};
-use runtime::Start;
-use runtime::slash::Outcome;
+use protocol::{Event, MailDelivery, SessionMode};
+use runtime::SessionStart;
+use runtime::slash::SlashOutcome;
 use testkit::session::scenario;
 
 use super::{prompt, refused, told};
@@ -12,8 +12,8 @@ const SAYS: &str = "  - answer: [say: \"answer ${turn}\"]\n";
 
 #[tokio::test]
 async fn s2_commands_tell_what_the_session_is_without_a_model() {
-    let mut driver = scenario().script(&rules(SAYS)).ready().open(Start::New).await;
-    driver.send("hello", Delivery::FollowUp).await;
+    let mut driver = scenario().script(&rules(SAYS)).ready().open(SessionStart::New).await;
+    driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
     assert!(told(&driver, "/help").await.contains("/fleet [PROMPT]"));
     assert!(told(&driver, "/agents").await.contains("worker: "));
@@ -28,7 +28,7 @@ async fn s2_commands_tell_what_the_session_is_without_a_model() {
 
 #[tokio::test]
 async fn s2_commands_that_have_agents_do_something_are_prompts() {
-    let driver = scenario().ready().open(Start::New).await;
+    let driver = scenario().ready().open(SessionStart::New).await;
     let review = prompt(&driver, "/review main..HEAD").await;
     assert_eq!(review.display, "/review main..HEAD");
     assert!(review.text.contains("`code-review` agent") && review.text.contains("main..HEAD"));
@@ -42,7 +42,7 @@ async fn s2_commands_that_have_agents_do_something_are_prompts() {
 
 #[tokio::test]
 async fn s2_what_is_wrong_with_a_command_is_told_and_nothing_happens() {
-    let driver = scenario().ready().open(Start::New).await;
+    let driver = scenario().ready().open(SessionStart::New).await;
     for line in
         ["/help me", "/cost now", "/agent worker", "/agent nobody x", "/share", "/every 5m", "/subconscious run"]
     {
@@ -50,7 +50,7 @@ async fn s2_what_is_wrong_with_a_command_is_told_and_nothing_happens() {
     }
     assert_eq!(refused(&driver, "/hlep").await, "there is no /hlep; did you mean /help?");
     let outcome = driver.session().dispatch("/etc/hosts is odd").await;
-    assert_eq!(outcome, Outcome::NotACommand);
+    assert_eq!(outcome, SlashOutcome::NotACommand);
     assert!(refused(&driver, "/model a/b").await.starts_with("the model `a/b` cannot be used: "));
     let run = driver.leave().await;
     assert_eq!(run.tasks().len(), 1);
@@ -59,8 +59,8 @@ async fn s2_what_is_wrong_with_a_command_is_told_and_nothing_happens() {
 #[tokio::test]
 async fn s2_a_session_is_shared_as_a_new_file_only() {
     let stage = scenario().script(&rules(SAYS)).file("old.md", "mine").ready();
-    let mut driver = stage.open(Start::New).await;
-    driver.send("hello", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
     assert!(told(&driver, "/share page.md").await.ends_with("page.md"));
     assert!(stage.file("page.md").unwrap().contains("## User\n\nhello"));
@@ -72,15 +72,15 @@ async fn s2_a_session_is_shared_as_a_new_file_only() {
 #[tokio::test]
 async fn s2_a_conversation_is_compacted_when_a_person_says_so() {
     let long = rules("  - answer: [say: \"${repeat:All work and no play. :400}\"]\n");
-    let mut driver = scenario().script(&long).ready().open(Start::New).await;
+    let mut driver = scenario().script(&long).ready().open(SessionStart::New).await;
     for word in ["one", "two", "three"] {
-        driver.send(word, Delivery::FollowUp).await;
+        driver.send(word, MailDelivery::FollowUp).await;
         driver.rest().await;
     }
     assert_eq!(told(&driver, "/compact").await, "a digest stands for the first 5 messages");
     assert_eq!(told(&driver, "/compact").await, "the conversation is too short to leave anything out");
     for word in ["four", "five"] {
-        driver.send(word, Delivery::FollowUp).await;
+        driver.send(word, MailDelivery::FollowUp).await;
         driver.rest().await;
     }
     let run = driver.leave().await;
@@ -92,15 +92,15 @@ async fn s2_a_conversation_is_compacted_when_a_person_says_so() {
 async fn a_conversation_at_rest_is_compacted_at_once_and_stays_so() {
     let long = rules("  - answer: [say: \"${repeat:All work and no play. :400}\"]\n");
     let stage = scenario().script(&long).ready();
-    let mut driver = stage.open(Start::New).await;
+    let mut driver = stage.open(SessionStart::New).await;
     for word in ["one", "two", "three"] {
-        driver.send(word, Delivery::FollowUp).await;
+        driver.send(word, MailDelivery::FollowUp).await;
         driver.rest().await;
     }
     told(&driver, "/compact").await;
     let id = driver.leave().await.id();
-    let mut driver = stage.open(Start::Resume(id)).await;
-    driver.send("four", Delivery::FollowUp).await;
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
+    driver.send("four", MailDelivery::FollowUp).await;
     driver.rest().await;
     let asked = driver.model().requests().last().unwrap().messages.len();
     let run = driver.leave().await;
@@ -112,13 +112,13 @@ async fn a_conversation_at_rest_is_compacted_at_once_and_stays_so() {
             _other => None,
         })
         .collect();
-    assert_eq!((asked, causes), (3, vec![protocol::CompactionCause::Asked]), "{}", run.transcript());
+    assert_eq!((asked, causes), (3, vec![protocol::CompactionCause::Requested]), "{}", run.transcript());
 }
 
 #[tokio::test]
 async fn s2_an_agent_is_started_by_a_person() {
     let script = rules("  - when: { agent: worker }\n    answer: [say: found]\n  - answer: [say: heard]\n");
-    let mut driver = scenario().script(&script).ready().open(Start::New).await;
+    let mut driver = scenario().script(&script).ready().open(SessionStart::New).await;
     assert!(told(&driver, "/agent worker find it").await.starts_with("/root/worker works in the background"));
     driver.until("its end", |event| matches!(event, Event::ActivationEnded { text, .. } if text == "found")).await;
     driver.rest().await;
@@ -128,7 +128,7 @@ async fn s2_an_agent_is_started_by_a_person() {
 
 #[tokio::test]
 async fn s2_plan_and_autopilot_change_the_mode() {
-    let driver = scenario().ready().open(Start::New).await;
+    let driver = scenario().ready().open(SessionStart::New).await;
     let session = driver.session();
     for (line, mode, prompt) in [
         ("/plan", SessionMode::Plan, None),
@@ -139,8 +139,8 @@ async fn s2_plan_and_autopilot_change_the_mode() {
         ("/autopilot port it", SessionMode::Autopilot, Some("port it")),
     ] {
         let said = match session.dispatch(line).await {
-            Outcome::Prompt(prompt) => Some(prompt.text),
-            Outcome::Done { .. } => None,
+            SlashOutcome::Prompt(prompt) => Some(prompt.text),
+            SlashOutcome::Done { .. } => None,
             other => panic!("{line}: {other:?}"),
         };
         assert_eq!((session.mode().await.unwrap(), said.as_deref()), (mode, prompt), "{line}");

@@ -1,19 +1,20 @@
 //! Slash commands and fleets over the session's socket.
 
 use protocol::api::{
-    FleetParams, FleetResult, InvokeParams, InvokeResult, Method, SendParams, SendResult, SlashKind, SlashList,
+    FleetParams, FleetResult, InvokeSlashParams, InvokeSlashResult, Method, SendParams, SendResult, SlashKind,
+    SlashList,
 };
-use protocol::{Body, Delivery, Event};
-use rpc::{CallError, Client};
-use runtime::Start;
+use protocol::{Event, MailBody, MailDelivery};
+use rpc::{CallError, RpcClient};
+use runtime::SessionStart;
 use serde_json::{Value, json};
 use testkit::session::{SessionDriver, scenario};
 
 use super::command;
 use crate::support::rules;
 
-async fn connect(driver: &SessionDriver) -> Client {
-    Client::connect(&driver.session().home().socket(driver.id())).await.unwrap().0
+async fn connect(driver: &SessionDriver) -> RpcClient {
+    RpcClient::connect(&driver.session().home().socket(driver.id())).await.unwrap().0
 }
 
 #[tokio::test]
@@ -21,36 +22,36 @@ async fn s1_a_client_lists_commands_and_runs_them() {
     let folder = tempfile::tempdir().unwrap();
     let script = rules("  - answer: [say: \"<${prompt}>\"]\n");
     let slash = command(folder.path(), "ship", "Ship $1 with care.");
-    let mut driver = scenario().script(&script).slash(slash).ready().open(Start::New).await;
+    let mut driver = scenario().script(&script).slash(slash).ready().open(SessionStart::New).await;
     let client = connect(&driver).await;
     let list: SlashList = client.call(Method::CommandsList, json!({})).await.unwrap();
     let kind = |name: &str| list.commands.iter().find(|one| one.name == name).map(|one| one.kind);
     assert_eq!((kind("fleet"), kind("exit")), (Some(SlashKind::BuiltIn), Some(SlashKind::Screen)));
     assert_eq!(kind("ship"), Some(SlashKind::File));
 
-    let invoke = async |name: &str, input: &str| -> Result<InvokeResult, String> {
-        let params = InvokeParams { name: name.into(), input: input.into() };
+    let invoke = async |name: &str, input: &str| -> Result<InvokeSlashResult, String> {
+        let params = InvokeSlashParams { name: name.into(), input: input.into() };
         match client.call(Method::CommandsInvoke, params).await {
             Ok(result) => Ok(result),
             Err(CallError::Refused(error)) => {
-                assert_eq!(error.data.unwrap()["kind"], "unfit");
+                assert_eq!(error.data.unwrap()["kind"], "invalid");
                 Err(error.message)
             }
             Err(other) => panic!("{other:?}"),
         }
     };
-    assert_eq!(invoke("/todos", "").await, Ok(InvokeResult::Text { text: "there are no todos".into() }));
-    assert!(matches!(invoke("compact", "").await, Ok(InvokeResult::Completed { mode: None, .. })));
+    assert_eq!(invoke("/todos", "").await, Ok(InvokeSlashResult::Text { text: "there are no todos".into() }));
+    assert!(matches!(invoke("compact", "").await, Ok(InvokeSlashResult::Completed { mode: None, .. })));
     assert!(invoke("flete", "x").await.unwrap_err().contains("did you mean /fleet?"));
     assert!(invoke("exit", "").await.unwrap_err().contains("terminal"));
     assert!(invoke("every", "5m").await.unwrap_err().contains("not in this version"));
     assert!(invoke("/etc/hosts", "").await.is_err());
-    let Ok(InvokeResult::AgentPrompt { prompt, display_prompt, mode: None }) = invoke("ship", "it").await else {
+    let Ok(InvokeSlashResult::AgentPrompt { prompt, display_prompt, mode: None }) = invoke("ship", "it").await else {
         panic!("a prompt")
     };
     assert_eq!((prompt.as_str(), display_prompt.as_str()), ("Ship it with care.", "/ship it"));
     let display = Some(display_prompt);
-    let send = SendParams { task: None, text: prompt, images: Vec::new(), delivery: Delivery::FollowUp, display };
+    let send = SendParams { task: None, text: prompt, images: Vec::new(), delivery: MailDelivery::FollowUp, display };
     let _: SendResult = client.call(Method::SessionSend, send).await.unwrap();
     driver.rest().await;
     assert_eq!(driver.leave().await.text(), "<Ship it with care.>");
@@ -59,7 +60,7 @@ async fn s1_a_client_lists_commands_and_runs_them() {
 #[tokio::test]
 async fn f2_a_client_starts_a_fleet_with_a_request_or_without() {
     let script = rules("  - answer: [say: \"turn ${turn}\"]\n");
-    let mut driver = scenario().script(&script).ready().open(Start::New).await;
+    let mut driver = scenario().script(&script).ready().open(SessionStart::New).await;
     let client = connect(&driver).await;
     for params in [json!({ "prompt": "port it" }), json!({})] {
         let started: Value = client.call(Method::SessionFleetStart, params).await.unwrap();
@@ -68,11 +69,11 @@ async fn f2_a_client_starts_a_fleet_with_a_request_or_without() {
     }
     let params = FleetParams { prompt: Some("and this".into()) };
     let started: FleetResult = client.call(Method::SessionFleetStart, params).await.unwrap();
-    assert!(started.started && Method::SessionFleetStart.shape().about.starts_with("Experimental"));
+    assert!(started.started && Method::SessionFleetStart.spec().about.starts_with("Experimental"));
     driver.rest().await;
     let run = driver.leave().await;
     let sent = |event: &Event| match event {
-        Event::MailAdmitted { body: Body::Text { text, display, .. }, .. } => {
+        Event::MailAdmitted { body: MailBody::Text { text, display, .. }, .. } => {
             assert!(text.starts_with("You lead a fleet"), "{text}");
             let request = text.split_once("\nUser request: ").map(|(_, request)| request.to_owned());
             Some((display.clone().unwrap(), request))

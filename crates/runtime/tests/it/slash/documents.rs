@@ -2,16 +2,16 @@
 
 use protocol::api::SlashKind;
 use runtime::Catalog;
-use runtime::slash::Registry;
+use runtime::slash::SlashRegistry;
 
 #[test]
 fn s2_the_manual_lists_every_command_in_its_words() {
     let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md")).unwrap();
     let rows: Vec<String> =
         manual.lines().filter(|line| line.starts_with("| `/")).map(|line| line.replace("\\|", "|")).collect();
-    let registry = Registry::of(&Catalog::default());
+    let registry = SlashRegistry::of(&Catalog::default());
     let expected: Vec<String> = registry
-        .slashes()
+        .commands()
         .map(|slash| {
             let usage = format!("/{} {}", slash.name, slash.hint.as_deref().unwrap_or_default());
             let place = if slash.kind == SlashKind::Screen { "terminal" } else { "everywhere" };

@@ -1,8 +1,8 @@
 //! The fleet that a prompt starts, played by the book.
 
 use protocol::{Event, TaskState, TodoStatus};
-use runtime::Start;
-use store::Reader;
+use runtime::SessionStart;
+use store::SessionReader;
 use testkit::session::{SessionDriver, scenario};
 
 use super::told;
@@ -50,14 +50,14 @@ const HONEST: &str = "
 ";
 
 async fn deploy(workers: &str) -> SessionDriver {
-    let mut driver = scenario().script(&script(workers)).ready().open(Start::New).await;
+    let mut driver = scenario().script(&script(workers)).ready().open(SessionStart::New).await;
     driver.session().fleet(Some("bake")).await.unwrap();
     driver.rest().await;
     driver
 }
 
 fn statuses(driver: &SessionDriver) -> Vec<(String, TodoStatus)> {
-    let reader = Reader::open(driver.session().home(), driver.id()).unwrap();
+    let reader = SessionReader::open(driver.session().home(), driver.id()).unwrap();
     reader.todos().unwrap().into_iter().map(|row| (row.todo.id.0, row.todo.status)).collect()
 }
 

@@ -8,8 +8,8 @@ mod fleet;
 
 use std::path::Path;
 
-use protocol::{SlashSpec, Source};
-use runtime::slash::{Outcome, Prompt};
+use protocol::{DefinitionSource, SlashSpec};
+use runtime::slash::{SlashOutcome, SlashPrompt};
 use testkit::session::SessionDriver;
 
 /// A command of a file with this text.
@@ -17,13 +17,18 @@ fn command(folder: &Path, name: &str, text: &str) -> SlashSpec {
     let file = folder.canonicalize().unwrap().join(format!("{name}.md"));
     std::fs::write(&file, text).unwrap();
     let path = file.display().to_string();
-    SlashSpec { name: name.into(), file: path.clone(), source: Source::Project { path }, ..SlashSpec::default() }
+    SlashSpec {
+        name: name.into(),
+        file: path.clone(),
+        source: DefinitionSource::Project { path },
+        ..SlashSpec::default()
+    }
 }
 
 /// What a command tells the model.
-async fn prompt(driver: &SessionDriver, line: &str) -> Prompt {
+async fn prompt(driver: &SessionDriver, line: &str) -> SlashPrompt {
     match driver.session().dispatch(line).await {
-        Outcome::Prompt(prompt) => prompt,
+        SlashOutcome::Prompt(prompt) => prompt,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -31,7 +36,7 @@ async fn prompt(driver: &SessionDriver, line: &str) -> Prompt {
 /// What a command tells a person.
 async fn told(driver: &SessionDriver, line: &str) -> String {
     match driver.session().dispatch(line).await {
-        Outcome::Told(text) | Outcome::Done { message: text, .. } => text,
+        SlashOutcome::Text(text) | SlashOutcome::Done { message: text, .. } => text,
         other => panic!("{line}: {other:?}"),
     }
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use protocol::{Event, Outcome, TaskState};
-use runtime::Watch;
+use protocol::{Event, TaskOutcome, TaskState};
+use runtime::WatchdogSettings;
 use testkit::session::{SessionDriver, SessionFixture, scenario};
 
 use super::{begin, starts};
@@ -41,7 +41,7 @@ async fn t5_while_memory_is_short_one_agent_at_a_time_begins_and_the_others_queu
         starts(&["a", "b", "c", "d", "e"], "background")
     ));
     let gauge = host::memory::MemoryGauge::at(machine.path().to_owned());
-    let watch = Watch { gauge, ..Watch::default() };
+    let watch = WatchdogSettings { gauge, ..WatchdogSettings::default() };
     let mut driver = begin(scenario().script(&script).allow_all().watch(watch)).await;
     let stage = driver.stage().clone();
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
@@ -58,5 +58,5 @@ async fn t5_while_memory_is_short_one_agent_at_a_time_begins_and_the_others_queu
     let run = driver.leave().await;
     let completed = |event: &Event| matches!(event, Event::TaskFinished { .. });
     assert_eq!(run.count(completed), 0, "agents rest when they are done");
-    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{}", run.transcript());
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)), "{}", run.transcript());
 }

@@ -5,8 +5,8 @@ mod memory;
 mod reasons;
 mod silence;
 
-use protocol::{Delivery, Event, FailKind, Outcome};
-use runtime::Start;
+use protocol::{Event, FailKind, MailDelivery, TaskOutcome};
+use runtime::SessionStart;
 use testkit::session::{Scenario, SessionDriver};
 
 /// Longer than the usual patience before something is called stalled, and before it is given up.
@@ -18,16 +18,16 @@ pub(super) fn stalled(event: &Event) -> bool {
 }
 
 pub(super) fn stirred(event: &Event) -> bool {
-    matches!(event, Event::TaskStirred)
+    matches!(event, Event::TaskUnstalled)
 }
 
 pub(super) fn given_up(event: &Event) -> bool {
-    matches!(event, Event::ActivationEnded { outcome: Outcome::Failed { kind: FailKind::Stalled, .. }, .. })
+    matches!(event, Event::ActivationEnded { outcome: TaskOutcome::Failed { kind: FailKind::Stalled, .. }, .. })
 }
 
 pub(super) async fn begin(scenario: Scenario) -> SessionDriver {
-    let driver = scenario.ready().open(Start::New).await;
-    driver.send("go", Delivery::FollowUp).await;
+    let driver = scenario.ready().open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
     driver
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::Model;
-use protocol::{Event, Outcome, RuleEffect};
-use runtime::Watch;
+use protocol::{Event, RuleEffect, TaskOutcome};
+use runtime::WatchdogSettings;
 use testkit::session::scenario;
 use tokio::time::{advance, pause, resume};
 
@@ -30,7 +30,7 @@ async fn q8_a_machine_that_slept_eight_hours_has_heard_no_silence() {
     gate.open();
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), run.count(stalled)), (Some(&Outcome::Completed), 0));
+    assert_eq!((run.outcome(), run.count(stalled)), (Some(&TaskOutcome::Completed), 0));
 }
 
 #[tokio::test]
@@ -52,14 +52,14 @@ async fn r6_what_a_command_prints_is_a_sign_of_life_and_its_silence_is_none() {
     // What was said is read by now, or at the next look.
     breathe().await;
     awake(250).await;
-    let reader = store::Reader::open(stage.home(), driver.id()).unwrap();
+    let reader = store::SessionReader::open(stage.home(), driver.id()).unwrap();
     assert!(!reader.events_after(0, usize::MAX).unwrap().iter().any(|envelope| stalled(&envelope.entry.event)));
     awake(80).await;
     driver.until("a stall", stalled).await;
     fs::write(stage.path("end"), "").unwrap();
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), run.count(stalled)), (Some(&Outcome::Completed), 1));
+    assert_eq!((run.outcome(), run.count(stalled)), (Some(&TaskOutcome::Completed), 1));
 }
 
 #[tokio::test]
@@ -70,13 +70,13 @@ async fn r6_a_wait_for_a_provider_that_named_its_time_is_no_silence() {
   - answer: [say: here]
 ",
     );
-    let watch = Watch { stall_after: Duration::from_secs(10), ..Watch::default() };
+    let watch = WatchdogSettings { stall_after: Duration::from_secs(10), ..WatchdogSettings::default() };
     let mut driver = begin(scenario().script(&script).watch(watch)).await;
     driver.until("a throttle", |event| matches!(event, Event::TurnFailed { .. })).await;
     awake(55).await;
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), run.count(stalled)), (Some(&Outcome::Completed), 0));
+    assert_eq!((run.outcome(), run.count(stalled)), (Some(&TaskOutcome::Completed), 0));
 }
 
 #[tokio::test]
@@ -126,5 +126,5 @@ async fn n28_an_hour_s_wait_asks_no_model_and_ends_with_one_turn() {
     fs::write(stage.path("go"), "").unwrap();
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), run.count(stalled)), (Some(&Outcome::Completed), 0));
+    assert_eq!((run.outcome(), run.count(stalled)), (Some(&TaskOutcome::Completed), 0));
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::Model;
-use protocol::{Event, FailKind, Outcome, TaskState};
+use protocol::{Event, FailKind, TaskOutcome, TaskState};
 use testkit::session::{PlayedSession, scenario};
 
 use super::{LONG, TOO_LONG, begin, given_up, stalled, starts, stirred};
@@ -28,7 +28,7 @@ async fn q1_one_of_eight_agents_that_hears_nothing_from_its_provider_harms_no_ot
         starts(&names, "background")
     ));
     let mut driver = begin(scenario().script(&script)).await;
-    let only_one = |status: &runtime::Status| status.root_is_at_rest() && status.background == 1;
+    let only_one = |status: &runtime::SessionStatus| status.root_is_at_rest() && status.background == 1;
     driver.until_status("seven results", only_one).await;
     awake(LONG).await;
     driver.until("a stall", stalled).await;
@@ -39,8 +39,8 @@ async fn q1_one_of_eight_agents_that_hears_nothing_from_its_provider_harms_no_ot
     for name in names {
         let task = named(&run, name);
         match &task.last_outcome {
-            Some(Outcome::Failed { kind: FailKind::Stalled, .. }) => assert_eq!(name, "c"),
-            outcome => assert_eq!(outcome, &Some(Outcome::Completed), "{name}"),
+            Some(TaskOutcome::Failed { kind: FailKind::Stalled, .. }) => assert_eq!(name, "c"),
+            outcome => assert_eq!(outcome, &Some(TaskOutcome::Completed), "{name}"),
         }
     }
     assert!(run.text().contains("showed no sign of life"), "{}", run.text());
@@ -61,7 +61,7 @@ async fn r6_an_agent_that_is_given_up_leaves_its_words_its_slot_and_its_waiters(
 ",
         starts(&["mute", "next"], "sync")
     ));
-    let limits = kernel::Limits { live: 1, ..kernel::Limits::default() };
+    let limits = kernel::SessionLimits { live: 1, ..kernel::SessionLimits::default() };
     let mut driver = begin(scenario().script(&script).limits(limits)).await;
     driver.asked(2).await;
     awake(LONG).await;
@@ -74,8 +74,8 @@ async fn r6_an_agent_that_is_given_up_leaves_its_words_its_slot_and_its_waiters(
     let mute = named(&run, "mute");
     assert!(matches!(mute.state, TaskState::Finished { .. }), "{mute:?}");
     assert_eq!(mute.result.as_deref(), Some("half a"));
-    assert_eq!(named(&run, "next").last_outcome, Some(Outcome::Completed));
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(named(&run, "next").last_outcome, Some(TaskOutcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     let answers = |event: &Event| match event {
         Event::CallAnswered { call, answer, .. } if call.0 == "mute" => answer.text.contains("half a"),
         _other => false,
@@ -93,7 +93,7 @@ async fn r6_an_agent_that_is_heard_again_goes_on() {
     gate.open();
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), run.count(given_up)), (Some(&Outcome::Completed), 0));
+    assert_eq!((run.outcome(), run.count(given_up)), (Some(&TaskOutcome::Completed), 0));
 }
 
 #[tokio::test]
@@ -114,5 +114,5 @@ async fn r6_a_stalled_agent_stirs_with_its_next_word() {
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!((run.count(stalled), run.count(stirred)), (1, 1), "{}", run.transcript());
-    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
 }

@@ -1,28 +1,69 @@
-//! The events of the golden files, form by form.
+//! The events of the golden files, stage by stage.
 
 use protocol::{
-    Activation, AgentSpec, Answer, AnswerStatus, Ask, AskId, At, Attempt, AutopilotStop, Block, Blocked, Body, Budget,
-    Call, CallId, Cancel, CancelBy, Compaction, CompactionCause, Cost, DecidedBy, Decision, DefinitionId, Delivery,
-    Effort, Entry, Event, Evidence, Expects, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, ItemId, ItemStatus,
-    ListName, MailId, ModelFault, ModelUse, Origin, Outcome, PermissionMode, Price, RuleEffect, RuleText, SessionMode,
-    StopReason, Subject, TaskSpec, Terms, Todo, TodoId, TodoStatus, Turn, Usage, WaitEnd, WaitMode, WrapUp,
+    Activation, AgentSpec, Ask, AskDecision, AskId, AskSubject, Attempt, AutopilotStop, BlockReason, Budget, CallId,
+    CancelBy, CancelMode, Compaction, CompactionCause, ContentBlock, Cost, DecidedBy, DefinitionId, Event, Evidence,
+    Expectations, FailKind, Fence, FleetConfig, FleetEnd, ItemId, ItemStatus, ListItem, ListName, LogEntry, MailBody,
+    MailDelivery, MailId, ModelFault, ModelUse, PermissionMode, Price, Principal, ReasoningEffort, RuleEffect,
+    RuleText, SessionConfig, SessionMode, StopBlocker, StopReason, TaskOutcome, TaskSpec, Timestamp, Todo, TodoId,
+    TodoStatus, ToolCallRequest, ToolResult, ToolResultStatus, Turn, Usage, WaitEnd, WaitMode, WrapUpReason,
 };
 
 use crate::support::*;
 
-/// One of every event that the first form knew.
-pub(super) fn entries() -> Vec<Entry> {
+/// A part of the events: each is written after the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// A root and its child, from their beginning to their end.
+    Tasks,
+    /// A turn that has a price.
+    Prices,
+    /// What a person is asked.
+    Asks,
+    /// An agent that another one started.
+    Subagents,
+    /// A plan, a fleet and the autopilot.
+    Fleet,
+}
+
+impl Stage {
+    /// Every stage, in order.
+    pub(super) const ALL: [Stage; 5] = [Stage::Tasks, Stage::Prices, Stage::Asks, Stage::Subagents, Stage::Fleet];
+
+    /// The events of this stage alone.
+    pub(super) fn entries(self) -> Vec<LogEntry> {
+        match self {
+            Stage::Tasks => task_entries(),
+            Stage::Prices => price_entries(),
+            Stage::Asks => ask_entries(),
+            Stage::Subagents => subagent_entries(),
+            Stage::Fleet => fleet_entries(),
+        }
+    }
+}
+
+/// The events up to and including a stage.
+pub(super) fn written(last: Stage) -> Vec<LogEntry> {
+    Stage::ALL.into_iter().filter(|stage| *stage <= last).flat_map(Stage::entries).collect()
+}
+
+/// A root and its child, from their beginning to their end.
+fn task_entries() -> Vec<LogEntry> {
     let (call, child) = (CallId("call-1".into()), task(2));
     let usage = Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 };
-    let failed = Outcome::Failed { kind: FailKind::Model, message: "no answer".into() };
+    let failed = TaskOutcome::Failed { kind: FailKind::Model, message: "no answer".into() };
     let said = vec![
-        Block::Thinking { text: "first the child".into() },
-        Block::Call(Call { id: call.clone(), tool: "task".into(), input: r#"{"name":"tests"}"#.into() }),
-        Block::Opaque { provider: "anthropic".into(), json: r#"{"signature":"x=="}"#.into() },
+        ContentBlock::Thinking { text: "first the child".into() },
+        ContentBlock::Call(ToolCallRequest {
+            id: call.clone(),
+            tool: "task".into(),
+            input: r#"{"name":"tests"}"#.into(),
+        }),
+        ContentBlock::Opaque { provider: "anthropic".into(), json: r#"{"signature":"x=="}"#.into() },
     ];
     let of_root = [
         Event::SessionForked { from: session(7) },
-        Event::SessionAdopted { fence: Fence(1), terms: terms() },
+        Event::SessionAdopted { fence: Fence(1), config: terms() },
         Event::AdmissionClosed,
         Event::AdmissionOpened,
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
@@ -51,63 +92,67 @@ pub(super) fn entries() -> Vec<Entry> {
         Event::TaskCreated(Box::new(spec(Some(task(1)), "tests"))),
         Event::TaskPromoted,
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
-        Event::TaskParked { until_at: Some(At(9_000)), why: protocol::ParkReason::Quota },
+        Event::TaskParked { until_at: Some(Timestamp(9_000)), why: protocol::ParkReason::Quota },
         Event::TaskRequeued,
         Event::TaskInterrupted,
-        Event::CancelRequested { by: CancelBy::User, how: Cancel::Abort, until_at: None },
+        Event::CancelRequested { by: CancelBy::User, how: CancelMode::Abort, until_at: None },
         Event::ActivationEnded { activation: Activation(1), outcome: failed.clone(), text: "12 so far".into() },
         Event::TaskFinished { outcome: failed },
         Event::TaskRequeued,
     ];
     let of_root_again = [
-        Event::WaitBegan { call: call.clone(), on: vec![child], mode: WaitMode::All, until_at: Some(At(80)) },
+        Event::WaitBegan { call: call.clone(), on: vec![child], mode: WaitMode::All, until_at: Some(Timestamp(80)) },
         Event::WaitEnded { call: call.clone(), why: WaitEnd::Satisfied },
         Event::SlotRegained,
         Event::CallAnswered {
             call,
-            answer: Answer { status: AnswerStatus::Done, text: "12 so far".into() },
+            answer: ToolResult { status: ToolResultStatus::Done, text: "12 so far".into() },
             evidence: Vec::new(),
         },
         Event::MailAdmitted {
             mail: MailId(2),
-            from: Origin::Task { id: child },
-            delivery: Delivery::FollowUp,
-            body: Body::Result { task: child, activation: Activation(1) },
+            from: Principal::Task { id: child },
+            delivery: MailDelivery::FollowUp,
+            body: MailBody::Result { task: child, activation: Activation(1) },
         },
         Event::MailExpired { mail: MailId(2) },
-        Event::ActivationEnded { activation: Activation(1), outcome: Outcome::Completed, text: "There are 12.".into() },
+        Event::ActivationEnded {
+            activation: Activation(1),
+            outcome: TaskOutcome::Completed,
+            text: "There are 12.".into(),
+        },
     ];
     let mut entries = opening();
     entries.extend((20..).zip(of_root).map(|(at, event)| entry(at, event)));
-    entries.extend((40..).zip(of_child).map(|(at, event)| Entry { task: child, ..entry(at, event) }));
+    entries.extend((40..).zip(of_child).map(|(at, event)| LogEntry { task: child, ..entry(at, event) }));
     entries.extend((60..).zip(of_root_again).map(|(at, event)| entry(at, event)));
     entries
 }
 
 pub(super) const BUDGET: Budget = Budget { tokens: Some(1_000), micros: Some(2_000_000) };
 
-/// One of every event since, in a turn whose tokens have a price.
-pub(super) fn more_entries() -> Vec<Entry> {
+/// A turn whose tokens have a price, with another model than the requested one, and what a budget brings.
+fn price_entries() -> Vec<LogEntry> {
     let price = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
-    let (asked, turn, reserved) = ("anthropic/claude".to_owned(), Turn(2), Cost { tokens: 40, micros: 90 });
-    let asks = Event::TurnBegun {
+    let (requested, turn, reserved) = ("anthropic/claude".to_owned(), Turn(2), Cost { tokens: 40, micros: 90 });
+    let begins = Event::TurnBegun {
         turn,
-        model: asked.clone(),
+        model: requested.clone(),
         reserved,
         price: Some(price),
         max_output: Some(9),
-        quoted: protocol::Quoted::default(),
+        quoted: protocol::QuotedTokens::default(),
     };
     let usage = Usage { input: 5, output: 6, cache_read: 0, cache_write: 0 };
     let (spent, fault, model) = (Cost { tokens: 11, micros: 105 }, ModelFault::Transient, "claude-2026".to_owned());
     let events = [
         Event::SessionAdopted {
             fence: Fence(1),
-            terms: Terms { budget: BUDGET, effort: Some(Effort::High), ..terms() },
+            config: SessionConfig { budget: BUDGET, effort: Some(ReasoningEffort::High), ..terms() },
         },
-        asks.clone(),
+        begins.clone(),
         Event::TurnFailed { turn, fault, message: "cut".into(), cost: reserved, retry: None },
-        asks,
+        begins,
         Event::TurnAnswered {
             turn,
             content: Vec::new(),
@@ -116,72 +161,72 @@ pub(super) fn more_entries() -> Vec<Entry> {
             cost: spent,
             model: model.clone(),
         },
-        Event::ModelDiffered { turn, asked, answered: model },
+        Event::ModelDiffered { turn, asked: requested, answered: model },
         Event::BudgetLow { spent, budget: BUDGET },
-        Event::WrapUpBegan { why: WrapUp::Budget },
+        Event::WrapUpBegan { why: WrapUpReason::Budget },
         Event::Compacted(Compaction {
             messages: 3,
             digest: Some("what was before".into()),
-            cause: CompactionCause::Full,
+            cause: CompactionCause::ContextFull,
         }),
     ];
     (70..).zip(events).map(|(at, event)| entry(at, event)).collect()
 }
 
 /// What waits for a person, was decided, came too late and was withdrawn.
-pub(super) fn asking_entries() -> Vec<Entry> {
+fn ask_entries() -> Vec<LogEntry> {
     let (call, id) = (|n: u32| CallId(format!("call-{n}")), |name: &str| AskId(name.into()));
     let permission = |name: &str, n: u32, until: Option<u64>| {
-        let subject = Subject::Permission {
+        let subject = AskSubject::Permission {
             tool: "shell".into(),
             input: r#"{"command":"rm -r target"}"#.into(),
             reason: "no rule speaks of `rm`".into(),
             rules: vec!["shell(rm *)".into()],
         };
-        Ask { id: id(name), call: call(n), subject, until_at: until.map(At) }
+        Ask { id: id(name), call: call(n), subject, until_at: until.map(Timestamp) }
     };
-    let question = Subject::Question { question: "Which one?".into(), choices: vec!["left".into(), "right".into()] };
-    let decided = |name: &str, n: u32, decision: Decision, by: DecidedBy| Event::AskDecided {
+    let question = AskSubject::Question { question: "Which one?".into(), choices: vec!["left".into(), "right".into()] };
+    let decided = |name: &str, n: u32, decision: AskDecision, by: DecidedBy| Event::AskDecided {
         ask: id(name),
         call: call(n),
         decision,
         by,
     };
-    let terms = Terms {
+    let terms = SessionConfig {
         permission: PermissionMode::AcceptEdits,
         rules: vec![RuleText { effect: RuleEffect::Deny, rule: "shell(sudo *)".into() }],
         roots: vec!["/more".into()],
         ask_user: false,
         ..terms()
     };
-    let denied = Answer { status: AnswerStatus::Cancelled, text: "never mind".into() };
+    let denied = ToolResult { status: ToolResultStatus::Cancelled, text: "never mind".into() };
     let events = [
-        Event::SessionAdopted { fence: Fence(1), terms },
-        Event::Asked(permission("0a", 2, None)),
-        Event::Asked(permission("0b", 3, Some(96))),
-        Event::Asked(permission("0c", 4, None)),
-        decided("0a", 2, Decision::Allow { rules: vec!["shell(rm *)".into()], input: None }, DecidedBy::User),
+        Event::SessionAdopted { fence: Fence(1), config: terms },
+        Event::AskOpened(permission("0a", 2, None)),
+        Event::AskOpened(permission("0b", 3, Some(96))),
+        Event::AskOpened(permission("0c", 4, None)),
+        decided("0a", 2, AskDecision::Allow { rules: vec!["shell(rm *)".into()], input: None }, DecidedBy::User),
         Event::CallAnswered { call: call(4), answer: denied, evidence: Vec::new() },
-        decided("0b", 3, Decision::Deny { words: String::new() }, DecidedBy::Deadline),
-        Event::Asked(Ask { id: id("0d"), call: call(5), subject: question, until_at: None }),
+        decided("0b", 3, AskDecision::Deny { message: String::new() }, DecidedBy::Deadline),
+        Event::AskOpened(Ask { id: id("0d"), call: call(5), subject: question, until_at: None }),
     ];
     (90..).zip(events).map(|(at, event)| entry(at, event)).collect()
 }
 
 /// An agent that another one started: how it is made, watched, held and forgotten, and what it left behind.
-pub(super) fn crew_entries() -> Vec<Entry> {
+fn subagent_entries() -> Vec<LogEntry> {
     let (child, call) = (task(3), CallId("call-9".into()));
     let model = ModelUse {
         requested: Some("anthropic/large".into()),
         effective: "anthropic/small".into(),
-        why: Some("it is dearer than the session's".into()),
+        why: Some("it is more expensive than the session's".into()),
     };
-    let expects = Some(Expects { files: vec!["*.md".into()], command: None, schema: None });
+    let expects = Some(Expectations { files: vec!["*.md".into()], command: None, schema: None });
     let definition = DefinitionId("d1".into());
     let made = TaskSpec {
         definition: Some(definition.clone()),
         model: Some(model),
-        effort: Some(Effort::Low),
+        effort: Some(ReasoningEffort::Low),
         expects,
         call: Some(CallId("call-8".into())),
         ..spec(Some(task(1)), "docs")
@@ -191,46 +236,46 @@ pub(super) fn crew_entries() -> Vec<Entry> {
         Evidence::Ran { command: "make".into(), exit: Some(0) },
         Evidence::Changed { path: "b.md".into() },
     ];
-    let done = Answer { status: AnswerStatus::Done, text: "made".into() };
+    let done = ToolResult { status: ToolResultStatus::Done, text: "made".into() };
     let mail = |mail, from, text: &str| Event::MailAdmitted {
         mail: MailId(mail),
         from,
-        delivery: Delivery::Steer,
-        body: Body::text(text),
+        delivery: MailDelivery::Steer,
+        body: MailBody::text(text),
     };
     let agent = AgentSpec { name: "writer".into(), ..AgentSpec::default() };
     let events = [
         Event::AgentDefined { id: definition, spec: Box::new(agent) },
         Event::TaskCreated(Box::new(made)),
-        mail(3, Origin::Task { id: task(1) }, "write the docs"),
+        mail(3, Principal::Task { id: task(1) }, "write the docs"),
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
-        Event::ActivationGreeted { activation: Activation(1), context: vec!["be brief".into()] },
+        Event::StartHooksRan { activation: Activation(1), context: vec!["be brief".into()] },
         Event::MailDelivered { mail: vec![MailId(3)] },
         Event::TaskInterrupted,
         Event::TaskRequeued,
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(2) },
         Event::ToolsLoaded { tools: vec!["fetch".into()] },
         Event::CallAnswered { call, answer: done, evidence },
-        Event::StopHeld { by: Holder::Expects, reason: "no file *.md was changed".into() },
-        mail(4, Origin::User, "and the index"),
-        Event::TaskStalled { since_at: At(105) },
-        Event::TaskStirred,
-        Event::TaskStalled { since_at: At(110) },
-        Event::CancelRequested { by: CancelBy::Agent, how: Cancel::WrapUp, until_at: Some(At(300)) },
-        Event::ActivationParted { activation: Activation(1) },
+        Event::StopBlocked { by: StopBlocker::Expects, reason: "no file *.md was changed".into() },
+        mail(4, Principal::User, "and the index"),
+        Event::TaskStalled { since_at: Timestamp(105) },
+        Event::TaskUnstalled,
+        Event::TaskStalled { since_at: Timestamp(110) },
+        Event::CancelRequested { by: CancelBy::Agent, how: CancelMode::WrapUp, until_at: Some(Timestamp(300)) },
+        Event::StopHooksRan { activation: Activation(1) },
     ];
-    (100..).zip(events).map(|(at, event)| Entry { task: child, ..entry(at, event) }).collect()
+    (100..).zip(events).map(|(at, event)| LogEntry { task: child, ..entry(at, event) }).collect()
 }
 
 /// A session plans, and a fleet works through its todos; an item is on a list, and the root goes on by itself.
-pub(super) fn fleet_entries() -> Vec<Entry> {
-    let (root, user) = (Origin::Task { id: task(1) }, Origin::User);
+fn fleet_entries() -> Vec<LogEntry> {
+    let (root, user) = (Principal::Task { id: task(1) }, Principal::User);
     let (read, write) = (TodoId::from("a"), TodoId::from("b"));
     let changed = vec![
         Todo { status: TodoStatus::Done, ..Todo::new("a", "read") },
         Todo { depends_on: vec![read.clone()], check: Some("make".into()), ..Todo::new("b", "write") },
     ];
-    let item = Item {
+    let item = ListItem {
         id: ItemId(1),
         subject: "write the docs".into(),
         description: "all of them".into(),
@@ -243,11 +288,11 @@ pub(super) fn fleet_entries() -> Vec<Entry> {
         version: 2,
         task: Some(task(3)),
         author: "user".into(),
-        created_at: At(120),
-        updated_at: At(121),
+        created_at: Timestamp(120),
+        updated_at: Timestamp(121),
         archived: false,
     };
-    let terms = FleetTerms {
+    let terms = FleetConfig {
         goal: "all of it".into(),
         agent: Some("writer".into()),
         parallel: Some(2),
@@ -265,18 +310,18 @@ pub(super) fn fleet_entries() -> Vec<Entry> {
         Event::TodosChanged { by: root, changed, gone: vec!["c".into()], upto: 3 },
         Event::FleetBegan(terms),
         Event::TodoClaimed { todo: write.clone(), fence: 1 },
-        Event::WorkPlaced { path: "/checkouts/b".into(), base: "c0ffee".into() },
+        Event::WorkCheckedOut { path: "/checkouts/b".into(), base: "c0ffee".into() },
         Event::WorkSealed { commit: "beef".into(), files: vec!["docs.md".into()] },
         Event::TodoReturned { todo: write.clone(), fence: 1, failure: Some("make fails".into()) },
-        blocked(Blocked::Upstream { todo: read.clone() }),
-        Event::TodoFreed { todo: write.clone() },
-        blocked(Blocked::Cycle { path: vec![read, write.clone()] }),
-        Event::TodoDone { todo: write.clone(), fence: Some(2), brought: None },
+        blocked(BlockReason::Upstream { todo: read.clone() }),
+        Event::TodoUnblocked { todo: write.clone() },
+        blocked(BlockReason::Cycle { path: vec![read, write.clone()] }),
+        Event::TodoDone { todo: write.clone(), fence: Some(2), reused: None },
         Event::WorkMerged { todo: write.clone(), commit: "f00d".into() },
-        blocked(Blocked::Itself { reason: "conflicts in docs.md".into() }),
+        blocked(BlockReason::Itself { reason: "conflicts in docs.md".into() }),
         Event::FleetEnded { end: FleetEnd::Blocked },
         Event::ItemChanged { list: ListName::Project, item: Box::new(item) },
-        Event::ModeChanged { mode: SessionMode::Autopilot, by: Origin::Runtime },
+        Event::ModeChanged { mode: SessionMode::Autopilot, by: Principal::Runtime },
         Event::AutopilotContinued { count: 1, state: "5eed".into() },
         Event::AutopilotStopped {
             why: AutopilotStop::Blocked { summary: "half of it".into(), reason: "no key".into() },
@@ -284,22 +329,4 @@ pub(super) fn fleet_entries() -> Vec<Entry> {
         },
     ];
     (120..).zip(events).map(|(at, event)| entry(at, event)).collect()
-}
-
-/// What a file of this form holds.
-pub(super) fn written(form: u32) -> Vec<Entry> {
-    let mut all = entries();
-    if form > 1 {
-        all.extend(more_entries());
-    }
-    if form > 2 {
-        all.extend(asking_entries());
-    }
-    if form > 3 {
-        all.extend(crew_entries());
-    }
-    if form > 4 {
-        all.extend(fleet_entries());
-    }
-    all
 }

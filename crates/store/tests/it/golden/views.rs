@@ -2,39 +2,39 @@
 
 use protocol::api::{AskState, AskView, CancelView, MailState, MailView, SessionView, TaskRecord, TaskView, TurnView};
 use protocol::{
-    Activation, At, Attempt, Budget, Cancel, CancelBy, Cost, DecidedBy, Decision, Delivery, Effort, Event, Evidence,
-    Expects, FailKind, Kind, ListName, MailId, Mode, ModelUse, Origin, Outcome, OuterState, PermissionMode, RuleEffect,
-    RuleText, TaskState, Turn, Usage,
+    Activation, AskDecision, Attempt, Budget, CancelBy, CancelMode, Cost, DecidedBy, Event, Evidence, Expectations,
+    FailKind, ListName, MailDelivery, MailId, ModelUse, PermissionMode, Principal, ReasoningEffort, RuleEffect,
+    RuleText, TaskMode, TaskOutcome, TaskState, TaskStatus, TaskType, Timestamp, Turn, Usage,
 };
-use store::Spending;
+use store::TaskSpending;
 
-use super::log::{BUDGET, asking_entries, entries, written};
+use super::log::{BUDGET, Stage, written};
 use crate::support::*;
 
 pub(super) fn tasks() -> Vec<TaskView> {
     let root = TaskView {
         id: task(1),
         parent: None,
-        kind: Kind::Main,
+        kind: TaskType::Main,
         agent: "general".into(),
         name: "root".into(),
         path: "/root".into(),
         depth: 0,
         description: "what root is for".into(),
         prompt: Some("\n  Count the tests\nplease".into()),
-        mode: Mode::Sync,
+        mode: TaskMode::Sync,
         model: None,
         reported_model: Some("demo-2026".into()),
         effort: None,
         state: TaskState::Idle,
-        status: OuterState::Idle,
+        status: TaskStatus::Idle,
         stalled_since_at: None,
         cancel: None,
         forgotten: false,
         activation: Activation(1),
         attempt: Attempt(1),
         unread: 0,
-        last_outcome: Some(Outcome::Completed),
+        last_outcome: Some(TaskOutcome::Completed),
         intent: Some("counting".into()),
         result: Some("There are 12.".into()),
         turns: 1,
@@ -43,27 +43,27 @@ pub(super) fn tasks() -> Vec<TaskView> {
         priced: false,
         changes: 0,
         commands: 0,
-        created_at: At(11),
+        created_at: Timestamp(11),
         queued_at: None,
-        started_at: Some(At(24)),
-        ended_at: Some(At(66)),
-        updated_at: At(66),
+        started_at: Some(Timestamp(24)),
+        ended_at: Some(Timestamp(66)),
+        updated_at: Timestamp(66),
     };
-    let failed = Outcome::Failed { kind: FailKind::Model, message: "no answer".into() };
+    let failed = TaskOutcome::Failed { kind: FailKind::Model, message: "no answer".into() };
     let child = TaskView {
         id: task(2),
         parent: Some(task(1)),
-        kind: Kind::Agent,
+        kind: TaskType::Agent,
         name: "tests".into(),
         path: "/root/tests".into(),
         depth: 1,
         description: "what tests is for".into(),
         prompt: None,
-        mode: Mode::Background,
+        mode: TaskMode::Background,
         reported_model: None,
         state: TaskState::Finished { outcome: failed.clone() },
-        status: OuterState::Failed,
-        cancel: Some(CancelView { by: CancelBy::User, how: Cancel::Abort, until_at: None }),
+        status: TaskStatus::Failed,
+        cancel: Some(CancelView { by: CancelBy::User, how: CancelMode::Abort, until_at: None }),
         last_outcome: Some(failed),
         intent: None,
         result: Some("12 so far".into()),
@@ -71,17 +71,17 @@ pub(super) fn tasks() -> Vec<TaskView> {
         usage: Usage::default(),
         cost_micros: 0,
         priced: true,
-        created_at: At(40),
-        started_at: Some(At(42)),
-        ended_at: Some(At(48)),
-        updated_at: At(49),
+        created_at: Timestamp(40),
+        started_at: Some(Timestamp(42)),
+        ended_at: Some(Timestamp(48)),
+        updated_at: Timestamp(49),
         ..root.clone()
     };
     vec![root, child]
 }
 
 /// An agent that another one started. Whoever runs it is dead.
-pub(super) fn crew_task() -> TaskView {
+pub(super) fn subagent_task() -> TaskView {
     let [_root, before] = <[TaskView; 2]>::try_from(tasks()).unwrap();
     TaskView {
         id: task(3),
@@ -89,47 +89,47 @@ pub(super) fn crew_task() -> TaskView {
         path: "/root/docs".into(),
         description: "what docs is for".into(),
         prompt: Some("write the docs".into()),
-        mode: Mode::Sync,
+        mode: TaskMode::Sync,
         model: Some(ModelUse {
             requested: Some("anthropic/large".into()),
             effective: "anthropic/small".into(),
-            why: Some("it is dearer than the session's".into()),
+            why: Some("it is more expensive than the session's".into()),
         }),
-        effort: Some(Effort::Low),
+        effort: Some(ReasoningEffort::Low),
         state: TaskState::Interrupted,
-        status: OuterState::Running,
-        cancel: Some(CancelView { by: CancelBy::Agent, how: Cancel::WrapUp, until_at: Some(At(300)) }),
+        status: TaskStatus::Running,
+        cancel: Some(CancelView { by: CancelBy::Agent, how: CancelMode::WrapUp, until_at: Some(Timestamp(300)) }),
         attempt: Attempt(2),
         unread: 1,
         last_outcome: None,
         result: None,
         changes: 2,
         commands: 1,
-        created_at: At(101),
-        started_at: Some(At(103)),
+        created_at: Timestamp(101),
+        started_at: Some(Timestamp(103)),
         ended_at: None,
-        updated_at: At(117),
+        updated_at: Timestamp(117),
         ..before
     }
 }
 
 /// Its whole record.
-pub(super) fn crew_record() -> TaskRecord {
+pub(super) fn subagent_record() -> TaskRecord {
     let mail = |mail, from, text: &str, at, state, moved: Option<u64>| MailView {
         mail: MailId(mail),
         from,
-        delivery: Delivery::Steer,
+        delivery: MailDelivery::Steer,
         text: text.into(),
-        admitted_at: At(at),
+        admitted_at: Timestamp(at),
         state,
-        moved_at: moved.map(At),
+        moved_at: moved.map(Timestamp),
     };
     TaskRecord {
-        task: crew_task(),
-        expects: Some(Expects { files: vec!["*.md".into()], command: None, schema: None }),
+        task: subagent_task(),
+        expects: Some(Expectations { files: vec!["*.md".into()], command: None, schema: None }),
         mail: vec![
-            mail(3, Origin::Task { id: task(1) }, "write the docs", 102, MailState::Delivered, Some(105)),
-            mail(4, Origin::User, "and the index", 112, MailState::Admitted, None),
+            mail(3, Principal::Task { id: task(1) }, "write the docs", 102, MailState::Delivered, Some(105)),
+            mail(4, Principal::User, "and the index", 112, MailState::Admitted, None),
         ],
         mail_total: 2,
         turns: Vec::new(),
@@ -142,30 +142,30 @@ pub(super) fn crew_record() -> TaskRecord {
     }
 }
 
-/// The turns of the root, with those of the second form.
+/// The turns of the root: the first, and the one that has a price.
 pub(super) fn turns() -> Vec<TurnView> {
     let first = TurnView {
         turn: Turn(1),
         activation: Activation(1),
-        asked: "script/demo".into(),
-        answered: Some("demo-2026".into()),
+        requested_model: "script/demo".into(),
+        reported_model: Some("demo-2026".into()),
         usage: Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 },
         spent: Cost { tokens: 128, micros: 52 },
         priced: false,
-        begun_at: At(26),
-        ended_at: Some(At(29)),
-        said: Some("[calls task]".into()),
+        begun_at: Timestamp(26),
+        ended_at: Some(Timestamp(29)),
+        text: Some("[calls task]".into()),
     };
     let second = TurnView {
         turn: Turn(2),
-        asked: "anthropic/claude".into(),
-        answered: Some("claude-2026".into()),
+        requested_model: "anthropic/claude".into(),
+        reported_model: Some("claude-2026".into()),
         usage: Usage { input: 5, output: 6, cache_read: 0, cache_write: 0 },
         spent: Cost { tokens: 51, micros: 195 },
         priced: true,
-        begun_at: At(71),
-        ended_at: Some(At(74)),
-        said: None,
+        begun_at: Timestamp(71),
+        ended_at: Some(Timestamp(74)),
+        text: None,
         ..first.clone()
     };
     vec![first, second]
@@ -182,17 +182,17 @@ pub(super) fn view() -> SessionView {
         roots: Vec::new(),
         ask_user: true,
         max_turns: Some(7),
-        limits: protocol::TermLimits::default(),
+        limits: protocol::AgentLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,
         title: "Count the tests".into(),
-        created_at: At(20),
-        updated_at: At(66),
+        created_at: Timestamp(20),
+        updated_at: Timestamp(66),
         state: TaskState::Idle,
-        last_outcome: Some(Outcome::Completed),
+        last_outcome: Some(TaskOutcome::Completed),
         owner_pid: None,
-        events: u64::try_from(entries().len()).unwrap(),
+        events: u64::try_from(written(Stage::Tasks).len()).unwrap(),
         turns: 1,
         usage: Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 },
         spent: Cost { tokens: 128, micros: 52 },
@@ -200,13 +200,13 @@ pub(super) fn view() -> SessionView {
     }
 }
 
-/// The same with what came since.
-pub(super) fn newer_view() -> SessionView {
+/// The same with a turn that has a price.
+pub(super) fn price_view() -> SessionView {
     SessionView {
         budget: BUDGET,
-        effort: Some(Effort::High),
-        updated_at: At(78),
-        events: u64::try_from(written(2).len()).unwrap(),
+        effort: Some(ReasoningEffort::High),
+        updated_at: Timestamp(78),
+        events: u64::try_from(written(Stage::Prices).len()).unwrap(),
         turns: 2,
         usage: Usage { input: 105, output: 26, cache_read: 3, cache_write: 4 },
         spent: Cost { tokens: 179, micros: 247 },
@@ -215,7 +215,7 @@ pub(super) fn newer_view() -> SessionView {
 }
 
 /// The same with what a person was asked.
-pub(super) fn asking_view() -> SessionView {
+pub(super) fn ask_view() -> SessionView {
     SessionView {
         permission: PermissionMode::AcceptEdits,
         rules: vec![RuleText { effect: RuleEffect::Deny, rule: "shell(sudo *)".into() }],
@@ -223,34 +223,38 @@ pub(super) fn asking_view() -> SessionView {
         ask_user: false,
         budget: Budget::default(),
         effort: None,
-        updated_at: At(97),
-        events: u64::try_from(written(3).len()).unwrap(),
-        ..newer_view()
+        updated_at: Timestamp(97),
+        events: u64::try_from(written(Stage::Asks).len()).unwrap(),
+        ..price_view()
     }
 }
 
 /// The same with what other agents did.
-pub(super) fn crew_view() -> SessionView {
-    SessionView { updated_at: At(117), events: u64::try_from(written(4).len()).unwrap(), ..asking_view() }
+pub(super) fn subagent_view() -> SessionView {
+    SessionView {
+        updated_at: Timestamp(117),
+        events: u64::try_from(written(Stage::Subagents).len()).unwrap(),
+        ..ask_view()
+    }
 }
 
 /// The same after a fleet, on autopilot.
 pub(super) fn fleet_view() -> SessionView {
-    let events = u64::try_from(written(5).len()).unwrap();
-    SessionView { updated_at: At(137), events, mode: protocol::SessionMode::Autopilot, ..crew_view() }
+    let events = u64::try_from(written(Stage::Fleet).len()).unwrap();
+    SessionView { updated_at: Timestamp(137), events, mode: protocol::SessionMode::Autopilot, ..subagent_view() }
 }
 
 /// What was asked, and how it stands.
 pub(super) fn asks() -> Vec<AskView> {
-    let decided = |decision, by, at| AskState::Decided { decision, by, at: At(at) };
+    let decided = |decision, by, at| AskState::Decided { decision, by, at: Timestamp(at) };
     let states = [
-        decided(Decision::Allow { rules: vec!["shell(rm *)".into()], input: None }, DecidedBy::User, 94),
-        decided(Decision::Deny { words: String::new() }, DecidedBy::Deadline, 96),
+        decided(AskDecision::Allow { rules: vec!["shell(rm *)".into()], input: None }, DecidedBy::User, 94),
+        decided(AskDecision::Deny { message: String::new() }, DecidedBy::Deadline, 96),
         AskState::Withdrawn,
         AskState::Open,
     ];
-    let asked = asking_entries().into_iter().filter_map(|entry| match entry.event {
-        Event::Asked(ask) => Some((entry.at, ask)),
+    let asked = Stage::Asks.entries().into_iter().filter_map(|entry| match entry.event {
+        Event::AskOpened(ask) => Some((entry.at, ask)),
         _other => None,
     });
     let view = |(number, ((asked_at, ask), state))| {
@@ -260,14 +264,14 @@ pub(super) fn asks() -> Vec<AskView> {
     (1..).zip(asked.zip(states)).map(view).collect()
 }
 
-/// What the first form's turn came to.
-pub(super) fn spending() -> Spending {
-    Spending {
+/// What the first turn came to.
+pub(super) fn spending() -> TaskSpending {
+    TaskSpending {
         task: task(1),
         path: "/root".into(),
         agent: "general".into(),
-        asked: "script/demo".into(),
-        answered: Some("demo-2026".into()),
+        requested_model: "script/demo".into(),
+        reported_model: Some("demo-2026".into()),
         turns: 1,
         usage: Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 },
         cost: Cost { tokens: 128, micros: 52 },
@@ -276,10 +280,11 @@ pub(super) fn spending() -> Spending {
     }
 }
 
-pub(super) fn newer_spending() -> Spending {
-    Spending {
-        asked: "anthropic/claude".into(),
-        answered: Some("claude-2026".into()),
+/// What the turn that has a price came to.
+pub(super) fn price_spending() -> TaskSpending {
+    TaskSpending {
+        requested_model: "anthropic/claude".into(),
+        reported_model: Some("claude-2026".into()),
         usage: Usage { input: 5, output: 6, cache_read: 0, cache_write: 0 },
         cost: Cost { tokens: 51, micros: 195 },
         lost: Cost { tokens: 40, micros: 90 },

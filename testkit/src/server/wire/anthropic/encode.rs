@@ -1,7 +1,7 @@
 //! Puts answers into events.
 
-use model::{Delta, Wire};
-use protocol::{Call, StopReason, Usage};
+use model::{Delta, WireFormat};
+use protocol::{StopReason, ToolCallRequest, Usage};
 use serde_json::{Value, json};
 
 use crate::server::outlet::SseFrames;
@@ -68,9 +68,9 @@ impl AnthropicEncoder {
         }
     }
 
-    fn call(&mut self, call: &Call, out: &mut SseFrames) {
+    fn call(&mut self, call: &ToolCallRequest, out: &mut SseFrames) {
         self.close(out);
-        let Call { id, tool, input } = call;
+        let ToolCallRequest { id, tool, input } = call;
         self.start(json!({ "type": "tool_use", "id": id, "name": tool, "input": {} }), out);
         self.delta(json!({ "type": "input_json_delta", "partial_json": "" }), out);
         // The provider says nothing at all of an input without fields.
@@ -133,7 +133,7 @@ impl AnswerEncoder for AnthropicEncoder {
     }
 
     fn fail(&mut self, trouble: &RequestRefusal, out: &mut SseFrames) {
-        out.push(event(&trouble.body(Wire::Anthropic)));
+        out.push(event(&trouble.body(WireFormat::Anthropic)));
     }
 
     fn whole(&self, ending: AnswerEnd) -> Value {

@@ -1,7 +1,7 @@
 //! Reads requests, as strictly as the provider does.
 
-use model::{Calls, Message, Part, Request, ToolSpec};
-use protocol::{Answer, AnswerStatus, Block, Call, CallId};
+use model::{MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
+use protocol::{CallId, ContentBlock, ToolCallRequest, ToolResult, ToolResultStatus};
 use serde_json::Value;
 
 use crate::server::wire::field::{self, BodyProblem};
@@ -22,14 +22,14 @@ pub(in crate::server::wire) fn read(body: &Value) -> Result<ParsedRequest, BodyP
     if marks(body) > MAX_MARKS {
         return Err(BodyProblem::new(format!("at most {MAX_MARKS} blocks may have cache_control")));
     }
-    let messages: Vec<Message> = field::each(body, "messages", message)?.into_iter().flatten().collect();
-    if !matches!(messages.first(), Some(Message::User { .. })) {
+    let messages: Vec<ModelMessage> = field::each(body, "messages", message)?.into_iter().flatten().collect();
+    if !matches!(messages.first(), Some(ModelMessage::User { .. })) {
         return Err(BodyProblem::new("the first message must be the user's").within("messages"));
     }
     let tools = field::each_if_given(body, "tools", tool)?;
     let question = ConversationQuestion { system: system(body)?, messages, tools, calls: calls(body)?, max_output };
     let form = if field::is_on(body, "stream")? { AnswerForm::Stream } else { AnswerForm::Whole };
-    Ok(ParsedRequest { request: Request::from(question), model, form, extras: Extras::default() })
+    Ok(ParsedRequest { request: ModelRequest::from(question), model, form, extras: Extras::default() })
 }
 
 fn check_thinking(body: &Value, max: u32) -> Result<(), BodyProblem> {
@@ -77,10 +77,10 @@ fn typed<'a>(block: &'a Value, kind: &str) -> Result<&'a str, BodyProblem> {
     }
 }
 
-fn message(message: &Value) -> Result<Vec<Message>, BodyProblem> {
+fn message(message: &Value) -> Result<Vec<ModelMessage>, BodyProblem> {
     match field::text(message, "role")? {
         "user" => user(message),
-        "assistant" => Ok(vec![Message::Assistant { content: blocks(message, said)? }]),
+        "assistant" => Ok(vec![ModelMessage::Assistant { content: blocks(message, said)? }]),
         other => Err(field::unknown("role", other)),
     }
 }
@@ -98,20 +98,20 @@ fn blocks<T>(message: &Value, read: impl Fn(&Value) -> Result<T, BodyProblem>) -
     Ok(blocks)
 }
 
-fn said(block: &Value) -> Result<Block, BodyProblem> {
+fn said(block: &Value) -> Result<ContentBlock, BodyProblem> {
     match field::text(block, "type")? {
-        "text" => Ok(Block::Text { text: field::words(block, "text")?.into() }),
+        "text" => Ok(ContentBlock::Text { text: field::words(block, "text")?.into() }),
         "thinking" => {
             let text = field::text(block, "thinking")?;
             if field::text(block, "signature")? != seal(text) {
                 return Err(BodyProblem::new("invalid `signature` in `thinking` block"));
             }
-            Ok(Block::Thinking { text: text.into() })
+            Ok(ContentBlock::Thinking { text: text.into() })
         }
         "tool_use" => {
             let id = call_id(block, "id")?;
             let tool = field::tool_name(block, "name")?.into();
-            Ok(Block::Call(Call { id, tool, input: field::object(block, "input")?.to_string() }))
+            Ok(ContentBlock::Call(ToolCallRequest { id, tool, input: field::object(block, "input")?.to_string() }))
         }
         other => Err(field::unknown("type", other)),
     }
@@ -127,12 +127,12 @@ fn call_id(block: &Value, key: &str) -> Result<CallId, BodyProblem> {
 
 /// A block of a user message.
 enum UserBlock {
-    Part(Part),
-    Answer(CallId, Answer),
+    Part(MessagePart),
+    Answer(CallId, ToolResult),
 }
 
 /// The answers of a message come before everything else in it.
-fn user(message: &Value) -> Result<Vec<Message>, BodyProblem> {
+fn user(message: &Value) -> Result<Vec<ModelMessage>, BodyProblem> {
     let (mut answers, mut parts) = (Vec::new(), Vec::new());
     for block in blocks(message, heard)? {
         match block {
@@ -143,29 +143,30 @@ fn user(message: &Value) -> Result<Vec<Message>, BodyProblem> {
             UserBlock::Part(part) => parts.push(part),
         }
     }
-    let answers = (!answers.is_empty()).then_some(Message::Answers { answers });
-    let parts = (!parts.is_empty()).then_some(Message::User { parts });
+    let answers = (!answers.is_empty()).then_some(ModelMessage::Answers { answers });
+    let parts = (!parts.is_empty()).then_some(ModelMessage::User { parts });
     Ok(answers.into_iter().chain(parts).collect())
 }
 
 fn heard(block: &Value) -> Result<UserBlock, BodyProblem> {
     match field::text(block, "type")? {
-        "text" => Ok(UserBlock::Part(Part::Text(field::words(block, "text")?.into()))),
+        "text" => Ok(UserBlock::Part(MessagePart::Text(field::words(block, "text")?.into()))),
         "image" => picture(block).map(UserBlock::Part),
         "tool_result" => {
             let id = call_id(block, "tool_use_id")?;
             let text = result(block)?;
-            let status = if field::is_on(block, "is_error")? { AnswerStatus::Refused } else { AnswerStatus::Done };
+            let status =
+                if field::is_on(block, "is_error")? { ToolResultStatus::Refused } else { ToolResultStatus::Done };
             if status.is_error() && text.is_empty() {
                 return Err(BodyProblem::new("must not be empty if `is_error` is true").within("content"));
             }
-            Ok(UserBlock::Answer(id, Answer { status, text }))
+            Ok(UserBlock::Answer(id, ToolResult { status, text }))
         }
         other => Err(field::unknown("type", other)),
     }
 }
 
-fn picture(block: &Value) -> Result<Part, BodyProblem> {
+fn picture(block: &Value) -> Result<MessagePart, BodyProblem> {
     let source = field::object(block, "source")?;
     let read = || match field::text(source, "type")? {
         "base64" => question::image(field::text(source, "media_type")?, field::text(source, "data")?),
@@ -191,13 +192,13 @@ fn tool(tool: &Value) -> Result<ToolSpec, BodyProblem> {
     Ok(ToolSpec { name: field::tool_name(tool, "name")?.into(), about, schema: schema.clone() })
 }
 
-fn calls(body: &Value) -> Result<Calls, BodyProblem> {
+fn calls(body: &Value) -> Result<ToolCallPolicy, BodyProblem> {
     let Some(choice) = body.get("tool_choice") else {
-        return Ok(Calls::Allowed);
+        return Ok(ToolCallPolicy::Allowed);
     };
     match field::text(choice, "type").map_err(|wrong| wrong.within("tool_choice"))? {
-        "auto" | "any" | "tool" => Ok(Calls::Allowed),
-        "none" => Ok(Calls::Forbidden),
+        "auto" | "any" | "tool" => Ok(ToolCallPolicy::Allowed),
+        "none" => Ok(ToolCallPolicy::Forbidden),
         other => Err(field::unknown("type", other).within("tool_choice")),
     }
 }

@@ -1,7 +1,7 @@
 //! Puts answers into chunks.
 
-use model::{Delta, Wire};
-use protocol::{Call, StopReason, Usage};
+use model::{Delta, WireFormat};
+use protocol::{StopReason, ToolCallRequest, Usage};
 use serde_json::{Value, json};
 
 use crate::server::outlet::SseFrames;
@@ -57,7 +57,7 @@ impl ChatEncoder {
         out.push(data(&self.chunk(json!([choice]))));
     }
 
-    fn call(&mut self, Call { id, tool, input }: &Call, out: &mut SseFrames) {
+    fn call(&mut self, ToolCallRequest { id, tool, input }: &ToolCallRequest, out: &mut SseFrames) {
         let index = self.calls.len();
         let head =
             json!({ "index": index, "id": id, "type": "function", "function": { "name": tool, "arguments": "" } });
@@ -105,7 +105,7 @@ impl AnswerEncoder for ChatEncoder {
     }
 
     fn fail(&mut self, trouble: &RequestRefusal, out: &mut SseFrames) {
-        out.push(data(&trouble.body(Wire::Chat)));
+        out.push(data(&trouble.body(WireFormat::Chat)));
     }
 
     fn whole(&self, ending: AnswerEnd) -> Value {

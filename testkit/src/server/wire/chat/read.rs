@@ -1,7 +1,7 @@
 //! Reads requests, as strictly as the provider does.
 
-use model::{Message, Part, Request, ToolSpec};
-use protocol::{Block, Call, CallId};
+use model::{MessagePart, ModelMessage, ModelRequest, ToolSpec};
+use protocol::{CallId, ContentBlock, ToolCallRequest};
 use serde_json::Value;
 
 use crate::server::wire::field::{self, BodyProblem};
@@ -20,7 +20,7 @@ pub(in crate::server::wire) fn read(body: &Value) -> Result<ParsedRequest, BodyP
     let ChatDraft { system, messages } = draft;
     let question = ConversationQuestion { system, messages, tools, calls: question::choice(body)?, max_output };
     let form = if field::is_on(body, "stream")? { AnswerForm::Stream } else { AnswerForm::Whole };
-    Ok(ParsedRequest { request: Request::from(question), model, form, extras: extras(body, form)? })
+    Ok(ParsedRequest { request: ModelRequest::from(question), model, form, extras: extras(body, form)? })
 }
 
 fn extras(body: &Value, form: AnswerForm) -> Result<Extras, BodyProblem> {
@@ -38,15 +38,15 @@ fn extras(body: &Value, form: AnswerForm) -> Result<Extras, BodyProblem> {
 #[derive(Debug, Default)]
 struct ChatDraft {
     system: String,
-    messages: Vec<Message>,
+    messages: Vec<ModelMessage>,
 }
 
 impl ChatDraft {
     fn message(&mut self, message: &Value) -> Result<(), BodyProblem> {
         match field::text(message, "role")? {
             "system" | "developer" => question::push_line(&mut self.system, &words(message)?),
-            "user" => self.messages.push(Message::User { parts: parts(message)? }),
-            "assistant" => self.messages.push(Message::Assistant { content: said(message)? }),
+            "user" => self.messages.push(ModelMessage::User { parts: parts(message)? }),
+            "assistant" => self.messages.push(ModelMessage::Assistant { content: said(message)? }),
             "tool" => {
                 let id = field::text(message, "tool_call_id")?;
                 question::push_answer(&mut self.messages, id, question::done(answer(message)?));
@@ -80,32 +80,32 @@ fn typed<'a>(part: &'a Value, kind: &str) -> Result<&'a str, BodyProblem> {
     }
 }
 
-fn parts(message: &Value) -> Result<Vec<Part>, BodyProblem> {
+fn parts(message: &Value) -> Result<Vec<MessagePart>, BodyProblem> {
     if message.get("content").is_some_and(Value::is_string) {
-        return Ok(vec![Part::Text(words(message)?)]);
+        return Ok(vec![MessagePart::Text(words(message)?)]);
     }
     field::each(message, "content", |part| match field::text(part, "type")? {
         "image_url" => {
             let image = field::object(part, "image_url")?;
             question::picture(field::text(image, "url")?).map_err(|wrong| wrong.within("image_url"))
         }
-        _ => Ok(Part::Text(typed(part, "text")?.into())),
+        _ => Ok(MessagePart::Text(typed(part, "text")?.into())),
     })
 }
 
-fn said(message: &Value) -> Result<Vec<Block>, BodyProblem> {
+fn said(message: &Value) -> Result<Vec<ContentBlock>, BodyProblem> {
     let calls = field::each_if_given(message, "tool_calls", call)?;
     let text = match message.get("content") {
         None | Some(Value::Null) if calls.is_empty() => {
             return Err(BodyProblem::new("field required unless there are tool_calls").within("content"));
         }
         None | Some(Value::Null) => None,
-        Some(_) => Some(Block::Text { text: words(message)? }),
+        Some(_) => Some(ContentBlock::Text { text: words(message)? }),
     };
     Ok(text.into_iter().chain(calls).collect())
 }
 
-fn call(call: &Value) -> Result<Block, BodyProblem> {
+fn call(call: &Value) -> Result<ContentBlock, BodyProblem> {
     match field::text(call, "type")? {
         "function" => {}
         other => return Err(field::unknown("type", other)),
@@ -114,7 +114,7 @@ fn call(call: &Value) -> Result<Block, BodyProblem> {
     let function = field::object(call, "function")?;
     let read = || Ok((field::tool_name(function, "name")?.into(), field::text(function, "arguments")?.into()));
     let (tool, input) = read().map_err(|wrong: BodyProblem| wrong.within("function"))?;
-    Ok(Block::Call(Call { id, tool, input }))
+    Ok(ContentBlock::Call(ToolCallRequest { id, tool, input }))
 }
 
 fn tool(tool: &Value) -> Result<ToolSpec, BodyProblem> {

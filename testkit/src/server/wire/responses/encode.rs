@@ -1,7 +1,7 @@
 //! Puts answers into items and their events.
 
-use model::{Delta, Wire};
-use protocol::{Call, StopReason, Usage};
+use model::{Delta, WireFormat};
+use protocol::{StopReason, ToolCallRequest, Usage};
 use serde_json::{Value, json};
 
 use crate::server::outlet::SseFrames;
@@ -92,7 +92,7 @@ impl ResponsesEncoder {
         }
     }
 
-    fn call(&mut self, Call { id, tool, input }: &Call, out: &mut SseFrames) {
+    fn call(&mut self, ToolCallRequest { id, tool, input }: &ToolCallRequest, out: &mut SseFrames) {
         self.close(out);
         let item = |status, arguments: &str, own: String| {
             json!({
@@ -205,7 +205,7 @@ impl AnswerEncoder for ResponsesEncoder {
 
     fn fail(&mut self, trouble: &RequestRefusal, out: &mut SseFrames) {
         let mut response = self.response("failed", Value::Null);
-        response["error"] = trouble.body(Wire::Responses)["error"].clone();
+        response["error"] = trouble.body(WireFormat::Responses)["error"].clone();
         response["error"]["code"] = trouble.code().unwrap_or("server_error").into();
         self.push("response.failed", json!({ "response": response }), out);
     }

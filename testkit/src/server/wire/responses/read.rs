@@ -1,7 +1,7 @@
 //! Reads requests, as strictly as the provider does.
 
-use model::{Message, Part, Request, ToolSpec};
-use protocol::{Block, Call, CallId};
+use model::{MessagePart, ModelMessage, ModelRequest, ToolSpec};
+use protocol::{CallId, ContentBlock, ToolCallRequest};
 use serde_json::Value;
 
 use crate::server::wire::field::{self, BodyProblem};
@@ -26,7 +26,7 @@ pub(in crate::server::wire) fn read(body: &Value) -> Result<ParsedRequest, BodyP
     let ResponsesDraft { system, messages, .. } = draft;
     let question = ConversationQuestion { system, messages, tools, calls: question::choice(body)?, max_output };
     let form = if field::is_on(body, "stream")? { AnswerForm::Stream } else { AnswerForm::Whole };
-    Ok(ParsedRequest { request: Request::from(question), model, form, extras: extras(body)? })
+    Ok(ParsedRequest { request: ModelRequest::from(question), model, form, extras: extras(body)? })
 }
 
 fn extras(body: &Value) -> Result<Extras, BodyProblem> {
@@ -38,7 +38,7 @@ fn extras(body: &Value) -> Result<Extras, BodyProblem> {
 #[derive(Debug)]
 struct ResponsesDraft {
     system: String,
-    messages: Vec<Message>,
+    messages: Vec<ModelMessage>,
     /// Reasoning that something of the model's must follow.
     reasoning: Option<String>,
 }
@@ -47,7 +47,7 @@ impl ResponsesDraft {
     fn input(&mut self, body: &Value) -> Result<(), BodyProblem> {
         if body.get("input").is_some_and(Value::is_string) {
             let text = field::words(body, "input")?;
-            self.messages.push(Message::user(text));
+            self.messages.push(ModelMessage::user(text));
             return Ok(());
         }
         if field::each(body, "input", |item| self.item(item))?.is_empty() {
@@ -63,7 +63,7 @@ impl ResponsesDraft {
             "function_call" => {
                 let id = CallId(field::words(item, "call_id")?.into());
                 let (tool, input) = (field::tool_name(item, "name")?.into(), field::text(item, "arguments")?.into());
-                self.said(vec![Block::Call(Call { id, tool, input })]);
+                self.said(vec![ContentBlock::Call(ToolCallRequest { id, tool, input })]);
             }
             "function_call_output" => {
                 self.no_reasoning()?;
@@ -72,7 +72,7 @@ impl ResponsesDraft {
             }
             "reasoning" => {
                 let (id, text) = reasoning(item)?;
-                self.said(vec![Block::Thinking { text }]);
+                self.said(vec![ContentBlock::Thinking { text }]);
                 self.reasoning = Some(id);
             }
             other => return Err(field::unknown("type", other)),
@@ -84,11 +84,11 @@ impl ResponsesDraft {
         match field::text(item, "role")? {
             "assistant" => {
                 let texts = texts(item, &["output_text", "refusal"])?;
-                self.said(texts.into_iter().map(|text| Block::Text { text }).collect());
+                self.said(texts.into_iter().map(|text| ContentBlock::Text { text }).collect());
             }
             "user" => {
                 self.no_reasoning()?;
-                self.messages.push(Message::User { parts: parts(item)? });
+                self.messages.push(ModelMessage::User { parts: parts(item)? });
             }
             "system" | "developer" => {
                 question::push_line(&mut self.system, &texts(item, &["input_text"])?.join("\n"));
@@ -98,7 +98,7 @@ impl ResponsesDraft {
         Ok(())
     }
 
-    fn said(&mut self, blocks: Vec<Block>) {
+    fn said(&mut self, blocks: Vec<ContentBlock>) {
         self.reasoning = None;
         question::push_said(&mut self.messages, blocks);
     }
@@ -144,12 +144,12 @@ fn texts(item: &Value, kinds: &[&str]) -> Result<Vec<String>, BodyProblem> {
     })
 }
 
-fn parts(item: &Value) -> Result<Vec<Part>, BodyProblem> {
+fn parts(item: &Value) -> Result<Vec<MessagePart>, BodyProblem> {
     if item.get("content").is_some_and(Value::is_string) {
-        return Ok(vec![Part::Text(field::words(item, "content")?.into())]);
+        return Ok(vec![MessagePart::Text(field::words(item, "content")?.into())]);
     }
     field::each(item, "content", |part| match field::text(part, "type")? {
-        "input_text" => Ok(Part::Text(field::words(part, "text")?.into())),
+        "input_text" => Ok(MessagePart::Text(field::words(part, "text")?.into())),
         "input_image" => question::picture(field::text(part, "image_url")?),
         other => Err(field::unknown("type", other)),
     })

@@ -1,0 +1,161 @@
+//! Agents that a client defines, as our own option takes them. Its names for things are known there already.
+
+use protocol::clip_middle;
+use serde_json::{Map, Value};
+
+/// Most bytes of all definitions: an option of a process of its own would take no more.
+const SIZE: usize = 1024 * 1024;
+
+/// What a definition may say that changes nothing here.
+const IDLE: [&str; 8] = [
+    "memory",
+    "initialPrompt",
+    "autoCompactWindow",
+    "omitClaudeMd",
+    "observer",
+    "observerMessage",
+    "criticalSystemReminder_EXPERIMENTAL",
+    "criticalSystemReminder",
+];
+
+/// The agents that a client defines, as our option takes them; says in words which definition is of no use. `servers`
+/// work, and have `tools` to give.
+pub(super) fn agents_option(agents: &Value, servers: &[&str], tools: &[String]) -> Result<Option<String>, String> {
+    let agents = match agents {
+        Value::Null => return Ok(None),
+        Value::Object(agents) if agents.is_empty() => return Ok(None),
+        Value::Array(agents) if agents.is_empty() => return Ok(None),
+        Value::Object(agents) => agents,
+        _other => return Err("`agents` must be an object: a definition for each name".into()),
+    };
+    let mut ours = Map::new();
+    for (name, given) in agents {
+        ours.insert(name.clone(), definition(name, given, servers, tools)?);
+    }
+    let json = Value::Object(ours).to_string();
+    match json.len() <= SIZE {
+        true => Ok(Some(json)),
+        false => Err(format!("`agents` has {} bytes; at most {SIZE} are taken", json.len())),
+    }
+}
+
+fn definition(name: &str, given: &Value, servers: &[&str], tools: &[String]) -> Result<Value, String> {
+    let shown = clip_middle(name, 100);
+    let mut fields = given.as_object().cloned().ok_or_else(|| format!("the agent `{shown}` must be an object"))?;
+    // A field that says nothing is as good as none.
+    fields.retain(|_, value| !value.is_null());
+    for field in ["description", "prompt"] {
+        if fields.get(field).and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
+            return Err(format!("the agent `{shown}` has no {field}: give it one, as a text"));
+        }
+    }
+    for field in IDLE {
+        if fields.remove(field).is_some() {
+            tracing::warn!(agent = %shown, field, "a field of an agent is not in this version; the rest is used");
+        }
+    }
+    if fields.get("effort").is_some_and(Value::is_number) {
+        tracing::warn!(agent = %shown, "an effort as a number is not in this version; the session's is used");
+        fields.remove("effort");
+    }
+    if let Some(Value::Array(list)) = fields.get_mut("tools") {
+        *list = list.iter().flat_map(|tool| expand_server_tools(tool, tools)).collect();
+    }
+    if let Some(Value::Array(list)) = fields.get_mut("disallowedTools") {
+        *list = list.iter().flat_map(|tool| expand_server_tools(&denied_pattern(tool), tools)).collect();
+    }
+    if let Some(Value::Array(wanted)) = fields.get_mut("mcpServers") {
+        wanted.retain(|server| !server.as_str().is_some_and(|server| servers.contains(&server)));
+        if wanted.is_empty() {
+            fields.remove("mcpServers");
+        }
+    }
+    Ok(Value::Object(fields))
+}
+
+/// A tool that is not to be had, by whatever became of its name: a no must not be lost over letters.
+fn denied_pattern(tool: &Value) -> Value {
+    match tool.as_str().filter(|name| name.starts_with("mcp__")) {
+        Some(name) if server_prefix(name).is_none() => mcp::name_pattern(name).into(),
+        Some(name) if !name.ends_with('*') => mcp::name_pattern(&format!("{name}__*")).into(),
+        Some(name) => mcp::name_pattern(name).into(),
+        None => tool.clone(),
+    }
+}
+
+/// A tool of a list; all of a server's tools where the server is named.
+fn expand_server_tools(tool: &Value, tools: &[String]) -> Vec<Value> {
+    let Some(prefix) = tool.as_str().filter(|name| name.starts_with("mcp__")).map(server_prefix) else {
+        return vec![tool.clone()];
+    };
+    match prefix {
+        Some(prefix) => tools.iter().filter(|tool| tool.starts_with(&prefix)).map(|tool| tool.clone().into()).collect(),
+        None => vec![tool.clone()],
+    }
+}
+
+/// What the names of a server's tools begin with, if a name stands for all of them.
+fn server_prefix(name: &str) -> Option<String> {
+    if let Some(prefix) = name.strip_suffix('*') {
+        return Some(prefix.to_owned());
+    }
+    let server = name.strip_prefix("mcp__")?;
+    (!server.contains("__")).then(|| format!("{name}__"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(agents: Value) -> Result<Value, String> {
+        let tools = ["mcp__calc__add", "mcp__calc__sub", "mcp__db__query"].map(str::to_owned);
+        let json = agents_option(&agents, &["calc"], &tools)?;
+        Ok(serde_json::from_str(&json.unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_definition_goes_on_as_it_is_but_for_what_means_nothing_here() {
+        let given = json!({ "description": "Counts.", "prompt": "Count.", "tools": ["Read", "mcp__calc", "mcp__db__query"],
+            "disallowedTools": ["mcp__*"], "model": "inherit", "maxTurns": 3, "background": true, "effort": 42,
+            "memory": "user", "skills": null, "permissionMode": "plan", "mcpServers": ["calc"] });
+        let expected = json!({ "description": "Counts.", "prompt": "Count.",
+            "tools": ["Read", "mcp__calc__add", "mcp__calc__sub", "mcp__db__query"],
+            "disallowedTools": ["mcp__calc__add", "mcp__calc__sub", "mcp__db__query"],
+            "model": "inherit", "maxTurns": 3, "background": true, "permissionMode": "plan" });
+        assert_eq!(read(json!({ "counter": given })).unwrap(), json!({ "counter": expected }));
+    }
+
+    #[test]
+    fn d2_a_tool_that_an_agent_must_not_have_is_known_by_its_name_in_full() {
+        let (server, tool) = ("my.server", "a-tool-with-a-name-that-no-provider-would-take-in-full-length");
+        let known = [mcp::tool_name(server, tool), mcp::tool_name(server, "b")];
+        let denied = |name: String| {
+            let given = json!({ "description": "x", "prompt": "x", "disallowedTools": [name] });
+            let agents = agents_option(&json!({ "a": given }), &[server], &known).unwrap().unwrap();
+            serde_json::from_str::<Value>(&agents).unwrap()["a"]["disallowedTools"].clone()
+        };
+        assert_eq!(denied(format!("mcp__{server}__{tool}")), json!([known[0]]));
+        assert_eq!(denied(format!("mcp__{server}__b")), json!([known[1]]));
+        assert_eq!(denied(format!("mcp__{server}")), json!(known));
+    }
+
+    #[test]
+    fn d2_a_definition_of_no_use_is_an_error_that_names_it() {
+        for (agents, why) in [
+            (json!([5]), "`agents` must be an object: a definition for each name"),
+            (json!({ "a": 5 }), "the agent `a` must be an object"),
+            (json!({ "a": { "prompt": "x" } }), "the agent `a` has no description: give it one, as a text"),
+            (
+                json!({ "a": { "description": "x", "prompt": " " } }),
+                "the agent `a` has no prompt: give it one, as a text",
+            ),
+        ] {
+            assert_eq!(read(agents).unwrap_err(), why);
+        }
+        let long = json!({ "a": { "description": "x", "prompt": "x".repeat(SIZE) } });
+        assert!(read(long).unwrap_err().contains("at most 1048576"));
+        assert_eq!(agents_option(&Value::Null, &[], &[]), Ok(None));
+    }
+}

@@ -1,0 +1,49 @@
+//! What tools answered, and what was said in the user's name.
+
+use protocol::{CallId, ToolResult, ToolResultStatus};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{FrameSource, frame_id};
+
+/// A tool's answer.
+pub(in crate::claude) fn tool_result(
+    session: Uuid,
+    seq: u64,
+    call: &CallId,
+    answer: &ToolResult,
+    speaker: &FrameSource,
+) -> Value {
+    let is_error = !matches!(answer.status, ToolResultStatus::Done);
+    let mut block = json!({ "type": "tool_result", "tool_use_id": call, "content": answer.text });
+    if is_error {
+        block["is_error"] = json!(true);
+    }
+    let mut frame = json!({
+        "type": "user", "message": { "role": "user", "content": [block] }, "session_id": session,
+        "uuid": frame_id(session, seq, 0),
+    });
+    speaker.annotate(&mut frame);
+    if speaker.parent.is_none() {
+        frame["tool_use_result"] = if is_error { json!(format!("Error: {}", answer.text)) } else { json!(answer.text) };
+    }
+    frame
+}
+
+/// Says that the user broke the turn off.
+pub(in crate::claude) fn interrupted(session: Uuid) -> Value {
+    json!({
+        "type": "user", "parent_tool_use_id": null, "session_id": session, "uuid": Uuid::now_v7(), "isSynthetic": true,
+        "message": { "role": "user", "content": [{ "type": "text", "text": "[The user interrupted the turn]" }] },
+    })
+}
+
+/// A message of the client's, as it was taken.
+pub(in crate::claude) fn replayed(session: Uuid, mut frame: Value) -> Value {
+    frame["session_id"] = json!(session);
+    frame["isReplay"] = json!(true);
+    if frame["uuid"].is_null() {
+        frame["uuid"] = json!(Uuid::now_v7());
+    }
+    frame
+}

@@ -1,0 +1,143 @@
+//! Hooks that are functions of the client.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::wire::ControlChannel;
+use crate::{session_id, session_uuid};
+
+/// How long a callback may take when the client does not say, in seconds.
+const DEFAULT_TIMEOUT_SECS: f64 = 60.0;
+
+/// How long it may take until it shows that a client that fell silent is gone.
+const DISCONNECT_GRACE: Duration = Duration::from_secs(2);
+
+/// The hooks that a client declares. What Bosun tells nobody of is passed over with a word.
+pub(super) fn hook_specs(hooks: &Value) -> Vec<HookSpec> {
+    let events = hooks.as_object().into_iter().flatten();
+    events
+        .flat_map(|(name, matchers)| {
+            let event = hooks::event_by_name(name);
+            if event.is_none() {
+                tracing::warn!("hooks on {name} are not called");
+            }
+            let matchers = matchers.as_array().map_or(&[][..], Vec::as_slice);
+            event
+                .into_iter()
+                .flat_map(move |event| matchers.iter().flat_map(move |matcher| entry(event, name, matcher)))
+        })
+        .collect()
+}
+
+fn entry(event: HookEvent, name: &str, matcher: &Value) -> Vec<HookSpec> {
+    let ids = matcher["hookCallbackIds"].as_array().map_or(&[][..], Vec::as_slice);
+    let seconds = matcher["timeout"].as_f64().filter(|seconds| *seconds > 0.0).unwrap_or(DEFAULT_TIMEOUT_SECS);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
+    let timeout_ms = (seconds * 1000.0) as u64;
+    let failure = match (matcher["onFailure"].as_str(), event) {
+        (Some("continue"), _) => HookFailure::Open,
+        // A guard that fails, is late or is gone has not said yes.
+        (None, HookEvent::PreToolUse) | (Some(_), _) => HookFailure::Closed,
+        (None, _other) => HookFailure::Open,
+    };
+    let spec = |id: &str| HookSpec {
+        event,
+        matcher: matcher["matcher"].as_str().filter(|text| !text.is_empty()).map(str::to_owned),
+        action: HookAction::Client { id: id.to_owned() },
+        timeout_ms,
+        failure,
+        dialect: HookDialect::Snake,
+        source: format!("the client's {name}"),
+        programs: Vec::new(),
+    };
+    ids.iter().filter_map(Value::as_str).map(spec).collect()
+}
+
+/// Calls the client's functions.
+#[derive(Debug)]
+pub(super) struct HookCallbacks {
+    control: Arc<ControlChannel>,
+}
+
+impl HookCallbacks {
+    pub(super) fn new(control: Arc<ControlChannel>) -> HookCallbacks {
+        HookCallbacks { control }
+    }
+
+    /// A client that died has not said yes: what it was asked about waits until the session is left. One that only
+    /// closed its side is not waited for.
+    async fn hang_if_disconnected(&self) {
+        if tokio::time::timeout(DISCONNECT_GRACE, self.control.writer().gone()).await.is_ok() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+fn payload_event(request: &Value) -> Option<&str> {
+    request["input"]["hook_event_name"].as_str()
+}
+
+impl hooks::ClientHookCaller for HookCallbacks {
+    fn call<'a>(
+        &'a self,
+        id: &'a str,
+        mut payload: Value,
+    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>> {
+        Box::pin(async move {
+            // Clients know sessions by plain UUIDs.
+            if let Some(session) = payload["session_id"].as_str().and_then(session_id) {
+                payload["session_id"] = json!(session_uuid(session));
+            }
+            let tool_use = match payload["tool_use_id"].as_str() {
+                Some(id) => id.to_owned(),
+                None => Uuid::now_v7().to_string(),
+            };
+            let request =
+                json!({ "subtype": "hook_callback", "callback_id": id, "input": payload, "tool_use_id": tool_use });
+            let is_end = payload_event(&request) == Some("SessionEnd");
+            let answer = self.control.request(request).await;
+            if answer.is_err() && self.control.is_closed() && !is_end {
+                self.hang_if_disconnected().await;
+            }
+            match answer? {
+                Value::Null => Ok("{}".to_owned()),
+                answer @ Value::Object(_) => Ok(answer.to_string()),
+                _other => Err("its answer is no object".to_owned()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d2_callbacks_are_hooks_with_their_matcher_time_and_failure() {
+        let specs = hook_specs(&json!({
+            "PreToolUse": [
+                { "matcher": "Bash", "hookCallbackIds": ["hook_0", "hook_1"], "timeout": 1.5, "onFailure": "block" },
+                { "matcher": null, "hookCallbackIds": ["hook_2"] },
+                { "hookCallbackIds": ["hook_3"], "onFailure": "continue" },
+            ],
+            "FileChanged": [{ "hookCallbackIds": ["hook_3"] }],
+            "Stop": null,
+        }));
+        let seen: Vec<_> = specs.iter().map(|spec| (spec.matcher.as_deref(), spec.timeout_ms, spec.failure)).collect();
+        assert_eq!(
+            seen,
+            [
+                (Some("Bash"), 1500, HookFailure::Closed),
+                (Some("Bash"), 1500, HookFailure::Closed),
+                (None, 60_000, HookFailure::Closed),
+                (None, 60_000, HookFailure::Open),
+            ]
+        );
+        assert!(specs.iter().all(|spec| spec.event == HookEvent::PreToolUse && spec.dialect == HookDialect::Snake));
+    }
+}

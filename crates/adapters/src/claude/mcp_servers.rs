@@ -1,0 +1,239 @@
+//! The MCP servers that a client names. Those inside the client are reached through it; others are named as failed, so
+//! that nobody waits for their tools.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use mcp::{McpError, McpOptions, McpResponseFuture, McpServer, McpTransport};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tools::Tool;
+
+use super::wire::ControlChannel;
+
+/// Most servers of one client.
+const SERVERS: usize = 64;
+
+/// The field in which servers of this family are told of the tool call.
+const CALL_FIELD: &str = "claudecode/toolUseId";
+
+/// A server as the client names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct McpServerConfig {
+    name: String,
+    location: McpServerLocation,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum McpServerLocation {
+    /// It is part of the client.
+    Client,
+    /// It is a program or an address.
+    External(String),
+}
+
+/// The servers that a client names, in `--mcp-config` and when it says hello; says in words what is wrong.
+pub(super) fn read_configs(configs: &[String], hello: &Value) -> Result<Vec<McpServerConfig>, String> {
+    let mut ways = BTreeMap::new();
+    for text in configs.iter().filter(|text| !text.trim().is_empty()) {
+        ways.extend(parse_config(text)?);
+    }
+    for name in hello["sdkMcpServers"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        ways.insert(name.to_owned(), McpServerLocation::Client);
+    }
+    match ways.len() <= SERVERS {
+        true => Ok(ways.into_iter().map(|(name, way)| McpServerConfig { name, location: way }).collect()),
+        false => Err(format!("{} MCP servers are named; at most {SERVERS} are taken", ways.len())),
+    }
+}
+
+fn parse_config(text: &str) -> Result<Vec<(String, McpServerLocation)>, String> {
+    let wrong = |why: &str| format!("--mcp-config is not what it should be: {why}");
+    if !text.trim_start().starts_with('{') {
+        // A file names servers that are not part of the client.
+        return Ok(vec![(text.trim().to_owned(), McpServerLocation::External("file".into()))]);
+    }
+    let config: Value = serde_json::from_str(text).map_err(|error| wrong(&error.to_string()))?;
+    let servers = config["mcpServers"].as_object().ok_or_else(|| wrong("it has no `mcpServers`"))?;
+    let way = |server: &Value| match server["type"].as_str() {
+        Some("sdk") => McpServerLocation::Client,
+        other => McpServerLocation::External(other.unwrap_or("stdio").to_owned()),
+    };
+    Ok(servers.iter().map(|(name, server)| (name.clone(), way(server))).collect())
+}
+
+/// The rules that a client has about tools of its own servers, as our options.
+pub(super) fn tool_rules(hello: &Value) -> Vec<String> {
+    let mut flags = Vec::new();
+    for (server, config) in hello["sdkMcpServerConfigs"].as_object().into_iter().flatten() {
+        for tool in config["tools"].as_array().into_iter().flatten() {
+            let Some(name) = tool["name"].as_str() else { continue };
+            let flag = match tool["permission_policy"].as_str() {
+                Some("always_deny") => "--deny",
+                Some("always_allow") | None => continue,
+                Some(_asks) => "--ask",
+            };
+            flags.push(format!("{flag}={}", mcp::tool_name(server, name)));
+        }
+    }
+    flags
+}
+
+/// The servers of a client, and what they have to give.
+#[derive(Debug, Default)]
+pub(super) struct ClientMcpServers {
+    servers: Vec<McpServerStatus>,
+}
+
+/// How it went with one server.
+#[derive(Debug)]
+struct McpServerStatus {
+    name: String,
+    connection: Result<Vec<Arc<dyn Tool>>, String>,
+}
+
+impl ClientMcpServers {
+    /// Greets the servers, all at once. One that fails does not stop the others.
+    pub(super) async fn connect_all(control: &Arc<ControlChannel>, named: Vec<McpServerConfig>) -> ClientMcpServers {
+        let mut greeting = JoinSet::new();
+        for (place, McpServerConfig { name, location: way }) in named.into_iter().enumerate() {
+            let control = Arc::clone(control);
+            greeting.spawn(async move {
+                let met = connect_server(&name, way, control).await;
+                (place, McpServerStatus { name, connection: met })
+            });
+        }
+        let mut servers = greeting.join_all().await;
+        servers.sort_by_key(|(place, _)| *place);
+        ClientMcpServers { servers: servers.into_iter().map(|(_, met)| met).collect() }
+    }
+
+    /// Their tools, each name once.
+    pub(super) fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let mut names = HashSet::new();
+        let all = self.servers.iter().filter_map(|server| server.connection.as_ref().ok()).flatten();
+        all.filter(|tool| names.insert(tool.spec().name.clone())).cloned().collect()
+    }
+
+    /// The names of their tools.
+    pub(super) fn tool_names(&self) -> Vec<String> {
+        self.tools().iter().map(|tool| tool.spec().name.to_string()).collect()
+    }
+
+    /// The names of those that work.
+    pub(super) fn working(&self) -> Vec<&str> {
+        self.servers.iter().filter(|server| server.connection.is_ok()).map(|server| server.name.as_str()).collect()
+    }
+
+    /// Everything there is to say of them.
+    pub(super) fn status(&self) -> Vec<Value> {
+        self.servers.iter().map(McpServerStatus::describe).collect()
+    }
+}
+
+impl McpServerStatus {
+    fn status(&self) -> &'static str {
+        if self.connection.is_ok() { "connected" } else { "failed" }
+    }
+
+    fn describe(&self) -> Value {
+        match &self.connection {
+            Ok(tools) => {
+                let head = mcp::tool_name(&self.name, "");
+                let tool = |tool: &Arc<dyn Tool>| {
+                    let name = tool.spec().name.as_ref();
+                    json!({ "name": name.strip_prefix(&head).unwrap_or(name), "description": tool.spec().about })
+                };
+                let tools: Vec<Value> = tools.iter().map(tool).collect();
+                json!({ "name": self.name, "status": self.status(), "tools": tools })
+            }
+            Err(why) => json!({ "name": self.name, "status": self.status(), "error": why }),
+        }
+    }
+}
+
+async fn connect_server(
+    name: &str,
+    way: McpServerLocation,
+    control: Arc<ControlChannel>,
+) -> Result<Vec<Arc<dyn Tool>>, String> {
+    let line = match way {
+        McpServerLocation::Client => Arc::new(ClientMcpTransport { control, server: name.to_owned() }),
+        McpServerLocation::External(kind) => {
+            let why = format!("MCP servers of the type `{kind}` come with a later version; use one of the SDK's own");
+            tracing::warn!(server = name, "{why}");
+            return Err(why);
+        }
+    };
+    let offer = async {
+        let terms = McpOptions { call_field: Some(CALL_FIELD), ..McpOptions::default() };
+        McpServer::connect(name, line, terms).await?.list_tools().await
+    };
+    let offer = offer.await.map_err(|error: McpError| error.to_string())?;
+    for why in offer.rejected {
+        tracing::warn!(server = name, "a tool is left out: {why}");
+    }
+    Ok(offer.tools)
+}
+
+/// The way to a server that is part of the client.
+#[derive(Debug)]
+struct ClientMcpTransport {
+    control: Arc<ControlChannel>,
+    server: String,
+}
+
+impl McpTransport for ClientMcpTransport {
+    fn send(&self, message: Value) -> McpResponseFuture<'_> {
+        Box::pin(async move {
+            let request = json!({ "subtype": "mcp_message", "server_name": self.server, "message": message });
+            let mut answer = self.control.request(request).await?;
+            // The client says what it likes, an object or not.
+            Ok(answer.get_mut("mcp_response").map(Value::take).unwrap_or_default())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ways(config: &str, hello: Value) -> Vec<(String, McpServerLocation)> {
+        read_configs(&[config.to_owned()], &hello)
+            .unwrap()
+            .into_iter()
+            .map(|named| (named.name, named.location))
+            .collect()
+    }
+
+    #[test]
+    fn servers_are_named_in_both_styles() {
+        let config =
+            r#"{"mcpServers":{"calc":{"type":"sdk","name":"calc"},"db":{"command":"db"},"web":{"type":"http"}}}"#;
+        let elsewhere = |kind: &str| McpServerLocation::External(kind.into());
+        let expected = [("calc", McpServerLocation::Client), ("db", elsewhere("stdio")), ("web", elsewhere("http"))];
+        assert_eq!(ways(config, json!({})), expected.map(|(name, way)| (name.to_owned(), way)));
+        assert_eq!(ways("", json!({ "sdkMcpServers": ["calc", 5] })), [("calc".to_owned(), McpServerLocation::Client)]);
+        assert_eq!(ways("servers.json", json!({})), [("servers.json".to_owned(), elsewhere("file"))]);
+    }
+
+    #[test]
+    fn what_names_no_servers_is_an_error() {
+        for config in ["{", "{}", r#"{"mcpServers":[]}"#] {
+            assert!(
+                read_configs(&[config.to_owned()], &json!({})).unwrap_err().starts_with("--mcp-config is not"),
+                "{config}"
+            );
+        }
+        let many: Vec<String> = (0..65).map(|n| n.to_string()).collect();
+        assert!(read_configs(&[], &json!({ "sdkMcpServers": many })).unwrap_err().contains("at most 64"));
+    }
+
+    #[test]
+    fn policies_of_a_servers_tools_become_rules() {
+        let tools = json!([{ "name": "a", "permission_policy": "always_deny" }, { "name": "b", "permission_policy": "x" },
+            { "name": "c", "permission_policy": "always_allow" }, { "name": 5 }]);
+        let hello = json!({ "sdkMcpServerConfigs": { "s": { "tools": tools } } });
+        assert_eq!(tool_rules(&hello), ["--deny=mcp__s__a", "--ask=mcp__s__b"]);
+    }
+}

@@ -1,0 +1,287 @@
+//! What the client wants, as an order for a session: its flags in our words, and what it brings along.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use host::Home;
+use protocol::{RuleEffect, SessionId};
+use runtime::{ClientExtensions, SessionStart, SystemText};
+use serde_json::Value;
+use store::{SessionIndex, SessionQuery};
+
+use super::args::ClaudeArgs;
+use super::client_setup::ClientSetup;
+use super::initialize::InitializeRequest;
+use super::mode::ClaudePermissionMode;
+use super::wire::ControlChannel;
+use super::{agents, hook_callbacks, mcp_servers, rules, structured};
+use crate::flags::{RunFlags, effort};
+use crate::managed::{self, ManagedPolicy};
+use crate::{OpenRefusal, OpenRequest, session_id};
+
+/// Most bytes of a file that the command line names.
+const FILE_MAX: u64 = 1 << 20;
+
+/// What the client wants.
+pub(super) fn build_request(
+    args: &ClaudeArgs,
+    hello: &InitializeRequest,
+    brought: &ClientSetup,
+    home: &Home,
+    control: &Arc<ControlChannel>,
+) -> Result<OpenRequest, OpenRefusal> {
+    let start = start(args, home)?;
+    let id = args.session_id.as_deref().map(|text| parse_session_id(text, "--session-id")).transpose()?;
+    let id = id.filter(|_| !matches!(start, SessionStart::Resume(_)));
+    let extensions = ClientExtensions {
+        hooks: hook_callbacks::hook_specs(&hello.hooks),
+        hook_driver: Some(Arc::new(hook_callbacks::HookCallbacks::new(Arc::clone(control)))),
+        system: with_schema_prompt(system(args, hello)?, brought),
+        tools: brought.tools(),
+    };
+    let mut flags = flags(args, hello, brought)?;
+    flags.extend(mcp_servers::tool_rules(&hello.request));
+    Ok(OpenRequest { start, id, cwd: None, flags, provider: None, client_extensions: extensions })
+}
+
+/// Whether the session begins, goes on, or is copied.
+fn start(args: &ClaudeArgs, home: &Home) -> Result<SessionStart, OpenRefusal> {
+    let id = match &args.resume {
+        Some(text) => {
+            let id = parse_session_id(text, "--resume")?;
+            if !home.session_dir(id).is_dir() {
+                return Err(refusal(format!("no session with the id {text} is here"), "`bosun sessions` lists them"));
+            }
+            id
+        }
+        None if args.continue_latest => match latest_session(home)? {
+            Some(id) => id,
+            None => return Ok(SessionStart::New),
+        },
+        None => return Ok(SessionStart::New),
+    };
+    Ok(if args.forks { SessionStart::Fork(id) } else { SessionStart::Resume(id) })
+}
+
+/// The newest session of this folder.
+fn latest_session(home: &Home) -> Result<Option<SessionId>, OpenRefusal> {
+    let unreadable = |error: &dyn std::fmt::Display| refusal(format!("the sessions cannot be listed: {error}"), "");
+    let cwd = std::env::current_dir().map_err(|error| unreadable(&error))?.display().to_string();
+    let wanted = SessionQuery { cwd: Some(cwd), limit: Some(1), ..SessionQuery::default() };
+    let page = SessionIndex::open(home).and_then(|index| index.reconcile(home)?.page(home, &wanted));
+    Ok(page.map_err(|error| unreadable(&error))?.rows.first().map(|row| row.id))
+}
+
+fn parse_session_id(text: &str, flag: &str) -> Result<SessionId, OpenRefusal> {
+    session_id(text).ok_or_else(|| refusal(format!("{flag} is no session id: {text}"), "an id is a UUID"))
+}
+
+fn refusal(words: String, hint: &str) -> OpenRefusal {
+    OpenRefusal { words, hint: Some(hint.to_owned()).filter(|hint| !hint.is_empty()) }
+}
+
+/// The policy that the client is managed by.
+pub(super) fn managed_policy(args: &ClaudeArgs, hello: &InitializeRequest) -> Result<ManagedPolicy, OpenRefusal> {
+    let mut managed = ManagedPolicy::default();
+    let mut join = |settings: &Value| {
+        let ManagedPolicy { deny, ask, forbids_bypass } = ManagedPolicy::read(settings)?;
+        managed.deny.extend(deny);
+        managed.ask.extend(ask);
+        managed.forbids_bypass |= forbids_bypass;
+        Ok::<(), OpenRefusal>(())
+    };
+    if let Some(text) = &args.managed {
+        join(&read_settings(text, "--managed-settings")?)?;
+    }
+    match &hello.request["managedSettings"] {
+        Value::Null if args.managed_in_initialize => {
+            return Err(managed::refusal("initialize brings no managed settings, though it is to".into()));
+        }
+        Value::Null => {}
+        settings => join(settings)?,
+    }
+    Ok(managed)
+}
+
+fn flags(args: &ClaudeArgs, hello: &InitializeRequest, brought: &ClientSetup) -> Result<Vec<String>, OpenRefusal> {
+    let managed = managed_policy(args, hello)?;
+    let mode = ClaudePermissionMode::parse(args.permission_mode.as_deref().unwrap_or_default()).unwrap_or_default();
+    if managed.forbids_bypass && mode == ClaudePermissionMode::Bypass {
+        return Err(managed::refusal("managed settings forbid the permission mode bypassPermissions".into()));
+    }
+    let mut flags = RunFlags::default();
+    flags.put("--ask-wait", Some("for-ever"));
+    flags.put("--model", args.model.as_deref().and_then(model));
+    flags.put("--max-turns", args.max_turns.as_deref());
+    flags.put("--max-budget-usd", args.max_budget_usd.as_deref());
+    flags.put("--effort", args.effort.as_deref().and_then(effort));
+    flags.put("--agent", args.agent.as_deref());
+    flags.each("--add-dir", &args.add_dirs);
+    flags.each("--plugin-dir", &args.plugin_dirs);
+    flags.rules(RuleEffect::Allow, &args.allowed)?;
+    flags.rules(RuleEffect::Deny, &args.disallowed)?;
+    flags.rules(RuleEffect::Deny, &managed.deny)?;
+    flags.rules(RuleEffect::Ask, &managed.ask)?;
+    if let Some(wanted) = &args.tools {
+        flags.each("--deny", rules::excluded_tools(wanted));
+    }
+    if let Some(settings) = &args.settings {
+        let settings = read_settings(settings, "--settings")?;
+        managed::expect_no_sandbox(&settings)?;
+        flags.settings(&settings)?;
+    }
+    flags.mode(mode);
+    let (servers, tools) = (brought.servers.working(), brought.servers.tool_names());
+    let agents = agents::agents_option(&hello.request["agents"], &servers, &tools).map_err(|why| refusal(why, ""))?;
+    flags.put("--agents", agents.as_deref().or(args.agents.as_deref()));
+    match args.setting_sources.as_deref() {
+        Some("") => flags.set("--setting-sources"),
+        sources => flags.put("--setting-sources", sources),
+    }
+    Ok(flags.into_args())
+}
+
+/// What the family says in one option, and we in several.
+impl RunFlags {
+    /// Rules of the family's. One that forbids and cannot be read is an error: nothing may run that it was to stop.
+    fn rules(&mut self, effect: RuleEffect, texts: &[String]) -> Result<(), OpenRefusal> {
+        let flag = match effect {
+            RuleEffect::Allow => "--allow",
+            RuleEffect::Ask => "--ask",
+            RuleEffect::Deny => "--deny",
+        };
+        for text in texts {
+            match rules::translate_rule(effect, text) {
+                Some(rule) => self.put(flag, Some(rule)),
+                None if effect == RuleEffect::Allow => {}
+                None => return Err(refusal(format!("the rule `{text}` cannot be read"), "")),
+            }
+        }
+        Ok(())
+    }
+
+    /// What settings of the family say about permissions; the rest of them is for another program.
+    fn settings(&mut self, settings: &Value) -> Result<(), OpenRefusal> {
+        let permissions = &settings["permissions"];
+        let texts = |key: &str| -> Vec<String> {
+            let list = permissions[key].as_array().map_or(&[][..], Vec::as_slice);
+            list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        self.rules(RuleEffect::Allow, &texts("allow"))?;
+        self.rules(RuleEffect::Ask, &texts("ask"))?;
+        self.rules(RuleEffect::Deny, &texts("deny"))?;
+        self.each("--add-dir", texts("additionalDirectories"));
+        Ok(())
+    }
+
+    fn mode(&mut self, mode: ClaudePermissionMode) {
+        match mode {
+            ClaudePermissionMode::Default | ClaudePermissionMode::DontAsk => {
+                self.put("--permission-mode", Some("default"))
+            }
+            ClaudePermissionMode::AcceptEdits => self.put("--permission-mode", Some("accept-edits")),
+            ClaudePermissionMode::Bypass => self.set("--allow-all"),
+            ClaudePermissionMode::Plan => self.set("--plan"),
+        }
+    }
+}
+
+/// A model as we name models. A bare name, such as `sonnet`, means the one that is configured here.
+pub(super) fn model(name: &str) -> Option<&str> {
+    name.contains('/').then_some(name)
+}
+
+/// What the session's own agent is told first. No words at all are no words of the client's.
+fn system(args: &ClaudeArgs, hello: &InitializeRequest) -> Result<SystemText, OpenRefusal> {
+    let file = args.system_file.as_deref().map(read_file).transpose()?;
+    let own = hello.system.clone().or_else(|| args.system.clone()).or(file);
+    let append = hello.append.clone().or_else(|| args.append.clone());
+    Ok(match (own.filter(|text| !text.trim().is_empty()), append.filter(|text| !text.trim().is_empty())) {
+        (None, None) => SystemText::BuiltIn,
+        (None, Some(more)) => SystemText::Appended(more),
+        (Some(own), None) => SystemText::Replaced(own),
+        (Some(own), Some(more)) => SystemText::Replaced(format!("{own}\n\n{more}")),
+    })
+}
+
+/// The same, with a word on the form of answers if they must have one.
+fn with_schema_prompt(system: SystemText, brought: &ClientSetup) -> SystemText {
+    match (&brought.structured, system) {
+        (None, system) => system,
+        (Some(_), SystemText::BuiltIn) => SystemText::Appended(structured::SYSTEM_TEXT.into()),
+        (Some(_), SystemText::Appended(more)) => SystemText::Appended(format!("{more}\n\n{}", structured::SYSTEM_TEXT)),
+        (Some(_), SystemText::Replaced(own)) => SystemText::Replaced(format!("{own}\n\n{}", structured::SYSTEM_TEXT)),
+    }
+}
+
+/// Settings as JSON, or a file that holds them.
+fn read_settings(text: &str, flag: &str) -> Result<Value, OpenRefusal> {
+    let json = if text.trim_start().starts_with('{') { text.to_owned() } else { read_file(text)? };
+    serde_json::from_str(&json).map_err(|error| refusal(format!("{flag} is not JSON: {error}"), ""))
+}
+
+fn read_file(path: &str) -> Result<String, OpenRefusal> {
+    let mut text = String::new();
+    let read = File::open(Path::new(path)).and_then(|file| file.take(FILE_MAX).read_to_string(&mut text));
+    read.map(|_| text).map_err(|error| refusal(format!("cannot read {path}: {error}"), ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags_of(line: &[&str]) -> Vec<String> {
+        let args = ClaudeArgs::read(line.iter().map(|word| (*word).to_owned()).collect());
+        let brought = ClientSetup { servers: Default::default(), structured: None };
+        flags(&args, &InitializeRequest::default(), &brought).unwrap()
+    }
+
+    #[test]
+    fn d2_flags_of_the_family_are_flags_of_ours() {
+        let flags = flags_of(&[
+            "--model=sonnet",
+            "--permission-mode=bypassPermissions",
+            "--allowedTools=Read,Bash(git *)",
+            "--disallowedTools=WebFetch",
+            "--effort=max",
+            "--max-turns",
+            "5",
+            "--add-dir=/d",
+            "--setting-sources=",
+            "--settings",
+            r#"{"permissions":{"deny":["Bash(rm *)"],"additionalDirectories":["/e"]},"sandbox":{}}"#,
+        ]);
+        assert_eq!(
+            flags,
+            [
+                "--ask-wait=for-ever",
+                "--max-turns=5",
+                "--effort=high",
+                "--add-dir=/d",
+                "--allow=read",
+                "--allow=shell(git *)",
+                "--deny=fetch",
+                "--deny=shell(rm *)",
+                "--add-dir=/e",
+                "--allow-all",
+                "--setting-sources",
+            ]
+        );
+        assert_eq!(flags_of(&["--model", "script/a.yaml"])[1], "--model=script/a.yaml");
+    }
+
+    #[test]
+    fn d2_words_for_the_agent_are_ours_unless_there_are_others() {
+        let told = |line: &[&str], hello: InitializeRequest| {
+            system(&ClaudeArgs::read(line.iter().map(|word| (*word).to_owned()).collect()), &hello).unwrap()
+        };
+        assert_eq!(told(&["--system-prompt", ""], InitializeRequest::default()), SystemText::BuiltIn);
+        assert_eq!(told(&["--append-system-prompt=b"], InitializeRequest::default()), SystemText::Appended("b".into()));
+        assert_eq!(told(&["--system-prompt=a"], InitializeRequest::default()), SystemText::Replaced("a".into()));
+        let hello =
+            InitializeRequest { system: Some("c".into()), append: Some("d".into()), ..InitializeRequest::default() };
+        assert_eq!(told(&[], hello), SystemText::Replaced("c\n\nd".into()));
+    }
+}

@@ -1,0 +1,258 @@
+//! What waits for a decision, put to the client's permission callback.
+
+use hooks::tool_names;
+use protocol::api::RuleChange;
+use protocol::{Ask, AskDecision, AskSubject, HookDialect, PlanAction, RuleEffect};
+use serde_json::{Value, json};
+
+use super::frames::{client_tool_call, questions};
+use super::mode::ClaudePermissionMode;
+use super::rules;
+
+/// What the client decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ClientDecision {
+    /// The decision.
+    pub(super) decision: AskDecision,
+    /// Whether the turn is to be broken off.
+    pub(super) interrupts: bool,
+    /// The mode that the session goes on in, if that is another.
+    pub(super) mode: Option<ClaudePermissionMode>,
+    /// What becomes of the session's rules.
+    pub(super) rules: Vec<RuleChange>,
+}
+
+impl ClientDecision {
+    /// No, with words for the model.
+    pub(super) fn deny(words: impl Into<String>) -> ClientDecision {
+        ClientDecision {
+            decision: AskDecision::Deny { message: words.into() },
+            interrupts: false,
+            mode: None,
+            rules: Vec::new(),
+        }
+    }
+}
+
+/// The request to the client. `agent` is who asks, if it is not the session's own agent.
+pub(super) fn request(ask: &Ask, agent: Option<String>) -> Value {
+    let (name, input) = subject_as_call(&ask.subject);
+    let mut request = json!({
+        "subtype": "can_use_tool", "tool_name": name, "display_name": name, "input": input,
+        "permission_suggestions": [], "tool_use_id": ask.call,
+    });
+    if let AskSubject::Permission { reason, rules, .. } = &ask.subject {
+        request["description"] = json!(reason);
+        request["decision_reason"] = json!(reason);
+        request["permission_suggestions"] = json!(rules.iter().map(|rule| suggestion(rule)).collect::<Vec<_>>());
+    }
+    if let Some(agent) = agent {
+        request["agent_id"] = json!(agent);
+    }
+    request
+}
+
+/// What is asked about, as a call in the family's words.
+fn subject_as_call(subject: &AskSubject) -> (String, Value) {
+    match subject {
+        AskSubject::Permission { tool, input, .. } => client_tool_call(tool, input),
+        AskSubject::Question { question, choices } => {
+            let choices: Vec<&str> = choices.iter().map(String::as_str).collect();
+            ("AskUserQuestion".into(), questions(question, &choices))
+        }
+        AskSubject::Plan { summary, plan, .. } => {
+            let plan = if plan.trim().is_empty() { summary } else { plan };
+            ("ExitPlanMode".into(), json!({ "plan": plan }))
+        }
+    }
+}
+
+/// A rule that would allow the call, in the family's form.
+fn suggestion(rule: &str) -> Value {
+    let (tool, content) = match rule.split_once('(') {
+        Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').unwrap_or(rest))),
+        None => (rule, None),
+    };
+    let name = match tool {
+        "read" => "Read",
+        "fetch" => "WebFetch",
+        other => tool_names::dialect_tool_name(other, HookDialect::Snake),
+    };
+    let mut entry = json!({ "toolName": name });
+    if let Some(content) = content {
+        entry["ruleContent"] = json!(content);
+    }
+    json!({ "type": "addRules", "rules": [entry], "behavior": "allow", "destination": "session" })
+}
+
+/// What the client's answer means.
+pub(super) fn read_decision(ask: &Ask, answer: &Value) -> ClientDecision {
+    match answer["behavior"].as_str() {
+        Some("allow") => allowed(ask, answer),
+        Some("deny") => ClientDecision {
+            decision: AskDecision::Deny { message: answer["message"].as_str().unwrap_or_default().to_owned() },
+            interrupts: answer["interrupt"].as_bool().unwrap_or(false),
+            mode: None,
+            rules: rule_changes(updates(answer)),
+        },
+        _other => ClientDecision::deny("the client's decision was not understood"),
+    }
+}
+
+fn allowed(ask: &Ask, answer: &Value) -> ClientDecision {
+    let updates = updates(answer);
+    let mode = updates
+        .iter()
+        .filter(|update| update["type"] == "setMode")
+        .find_map(|update| update["mode"].as_str().and_then(ClaudePermissionMode::parse));
+    let decision = match &ask.subject {
+        AskSubject::Permission { tool, .. } => {
+            let (_, asked) = subject_as_call(&ask.subject);
+            let changed = answer["updatedInput"].as_object().filter(|input| asked.as_object() != Some(input));
+            let ours = |input: &serde_json::Map<String, Value>| {
+                Value::Object(tool_names::args_from_dialect(tool, HookDialect::Snake, input.clone())).to_string()
+            };
+            AskDecision::Allow { rules: updates.iter().flat_map(granted_rules).collect(), input: changed.map(ours) }
+        }
+        AskSubject::Question { question, .. } => match reply(question, &answer["updatedInput"]) {
+            Some(text) => AskDecision::Reply { text },
+            None => AskDecision::Deny { message: String::new() },
+        },
+        AskSubject::Plan { actions, .. } => {
+            let action = if actions.contains(&PlanAction::Interactive) { Some(PlanAction::Interactive) } else { None };
+            AskDecision::Proceed { action: action.or(actions.first().copied()).unwrap_or(PlanAction::ExitOnly) }
+        }
+    };
+    ClientDecision { decision, interrupts: false, mode, rules: rule_changes(updates) }
+}
+
+fn updates(answer: &Value) -> &[Value] {
+    answer["updatedPermissions"].as_array().map_or(&[][..], Vec::as_slice)
+}
+
+/// What updates change of the rules, wherever the client wants them kept: here they hold while the session is open. An
+/// update that cannot be read to the letter is read on the safe side, as every rule of the client's is.
+fn rule_changes(updates: &[Value]) -> Vec<RuleChange> {
+    updates.iter().flat_map(rule_change).collect()
+}
+
+fn rule_change(update: &Value) -> Vec<RuleChange> {
+    let effect = match update["behavior"].as_str() {
+        Some("allow") => RuleEffect::Allow,
+        Some("ask") => RuleEffect::Ask,
+        Some("deny") => RuleEffect::Deny,
+        _none => return Vec::new(),
+    };
+    let entries = update["rules"].as_array().map_or(&[][..], Vec::as_slice);
+    let rules = entries.iter().filter_map(|entry| rules::translate_rule(effect, &rule_text(entry)?));
+    match update["type"].as_str() {
+        Some("addRules") => rules.map(|rule| RuleChange::Add { effect, rule }).collect(),
+        Some("removeRules") => rules.map(|rule| RuleChange::Remove { effect, rule }).collect(),
+        Some("replaceRules") => vec![RuleChange::Replace { effect, rules: rules.collect() }],
+        _other => Vec::new(),
+    }
+}
+
+/// A rule as the family writes it.
+fn rule_text(entry: &Value) -> Option<String> {
+    let name = entry["toolName"].as_str()?;
+    Some(match entry["ruleContent"].as_str() {
+        Some(content) => format!("{name}({content})"),
+        None => name.to_owned(),
+    })
+}
+
+/// The rules of an update that allows more from now on.
+fn granted_rules(update: &Value) -> Vec<String> {
+    let adds = matches!(update["type"].as_str(), Some("addRules" | "replaceRules")) && update["behavior"] == "allow";
+    let entries = update["rules"].as_array().filter(|_| adds).map_or(&[][..], Vec::as_slice);
+    entries.iter().filter_map(|entry| rules::translate_rule(RuleEffect::Allow, &rule_text(entry)?)).collect()
+}
+
+/// The answer to a question: under the question's own words, or the only one there is.
+fn reply(question: &str, input: &Value) -> Option<String> {
+    let answers = input["answers"].as_object()?;
+    let answer = answers.get(question).or_else(|| answers.values().next())?;
+    match answer {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(several) => Some(several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{AskId, CallId};
+
+    use super::*;
+
+    fn ask(subject: AskSubject) -> Ask {
+        Ask { id: AskId("a".into()), call: CallId("c".into()), subject, until_at: None }
+    }
+
+    fn shell() -> Ask {
+        ask(AskSubject::Permission {
+            tool: "shell".into(),
+            input: r#"{"command":"git push","timeout_secs":2}"#.into(),
+            reason: "no rule".into(),
+            rules: vec!["shell(git push *)".into()],
+        })
+    }
+
+    #[test]
+    fn d2_a_call_is_put_to_the_client_in_its_words_with_a_suggestion() {
+        let request = request(&shell(), Some("task-1".into()));
+        assert_eq!((&request["tool_name"], &request["input"]["timeout"]), (&json!("Bash"), &json!(2000)));
+        let rule = json!({ "toolName": "Bash", "ruleContent": "git push *" });
+        assert_eq!(request["permission_suggestions"][0]["rules"][0], rule);
+        assert_eq!(request["agent_id"], "task-1");
+    }
+
+    #[test]
+    fn d2_the_client_allows_as_it_is_changes_the_call_or_grants_a_rule() {
+        let same = json!({ "command": "git push", "timeout": 2000 });
+        let plain = read_decision(&shell(), &json!({ "behavior": "allow", "updatedInput": same }));
+        assert_eq!(plain.decision, AskDecision::Allow { rules: Vec::new(), input: None });
+        let changed = read_decision(
+            &shell(),
+            &json!({ "behavior": "allow", "updatedInput": { "command": "ls", "timeout": 5000 } }),
+        );
+        let AskDecision::Allow { input: Some(input), .. } = changed.decision else { panic!("{changed:?}") };
+        assert_eq!(serde_json::from_str::<Value>(&input).unwrap(), json!({ "command": "ls", "timeout_secs": 5 }));
+        let updates = json!([
+            { "type": "setMode", "mode": "acceptEdits", "destination": "session" },
+            { "type": "addRules", "behavior": "allow", "rules": [{ "toolName": "Bash", "ruleContent": "git *" }] },
+        ]);
+        let granted = read_decision(&shell(), &json!({ "behavior": "allow", "updatedPermissions": updates }));
+        assert_eq!(granted.decision, AskDecision::Allow { rules: vec!["shell(git *)".into()], input: None });
+        assert_eq!(granted.mode, Some(ClaudePermissionMode::AcceptEdits));
+    }
+
+    #[test]
+    fn d2_the_client_denies_with_words_and_may_end_the_turn() {
+        let answer = json!({ "behavior": "deny", "message": "no", "interrupt": true });
+        let denied = read_decision(&shell(), &answer);
+        assert_eq!((denied.decision, denied.interrupts), (AskDecision::Deny { message: "no".into() }, true));
+        for odd in [json!(null), json!({}), json!({ "behavior": 7 }), json!([1])] {
+            assert!(matches!(read_decision(&shell(), &odd).decision, AskDecision::Deny { .. }));
+        }
+    }
+
+    #[test]
+    fn d2_questions_and_plans_are_calls_too() {
+        let question = ask(AskSubject::Question { question: "Which?".into(), choices: vec!["a".into(), "b".into()] });
+        assert_eq!(request(&question, None)["tool_name"], "AskUserQuestion");
+        let answer = json!({ "behavior": "allow", "updatedInput": { "answers": { "Which?": "b" } } });
+        assert_eq!(read_decision(&question, &answer).decision, AskDecision::Reply { text: "b".into() });
+        let plan = ask(AskSubject::Plan {
+            summary: "s".into(),
+            plan: "p".into(),
+            actions: PlanAction::ALL.to_vec(),
+            recommended: PlanAction::Autopilot,
+            default_action: PlanAction::ExitOnly,
+        });
+        assert_eq!(request(&plan, None)["input"]["plan"], "p");
+        let decision = read_decision(&plan, &json!({ "behavior": "allow" })).decision;
+        assert_eq!(decision, AskDecision::Proceed { action: PlanAction::Interactive });
+    }
+}

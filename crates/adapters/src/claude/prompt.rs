@@ -1,0 +1,108 @@
+//! A message of the client's user: words, and pictures that go with them.
+
+use protocol::Image;
+use protocol::api::SendParams;
+use serde_json::Value;
+
+/// A message that waits for its turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ClientPrompt {
+    /// The words.
+    pub(super) text: String,
+    /// The pictures.
+    pub(super) images: Vec<Image>,
+    /// The frame without what it says: its ids.
+    pub(super) frame: Value,
+}
+
+impl ClientPrompt {
+    /// Reads a `user` frame; nothing if it says nothing.
+    pub(super) fn read(frame: Value) -> Option<ClientPrompt> {
+        let (mut words, mut images) = (Vec::new(), Vec::new());
+        match &frame["message"]["content"] {
+            Value::String(text) => words.push(text.clone()),
+            Value::Array(blocks) => blocks.iter().for_each(|block| take_block(block, &mut words, &mut images)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+        }
+        let text = words.join("\n");
+        (!text.trim().is_empty() || !images.is_empty()).then_some(ClientPrompt { text, images, frame })
+    }
+
+    /// How many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        2 * (self.text.len() + self.images.iter().map(|image| image.data.len()).sum::<usize>())
+    }
+
+    /// What the client calls it.
+    pub(super) fn uuid(&self) -> Option<&str> {
+        self.frame["uuid"].as_str()
+    }
+
+    /// The slash command that it is, with what follows the name. A client may say that its words are to be taken as
+    /// they are.
+    pub(super) fn slash_command(&self) -> Option<(&str, &str)> {
+        let verbatim = self.frame["client_composed"].as_bool().unwrap_or(false);
+        let line = self.text.trim().strip_prefix('/').filter(|_| !verbatim && self.images.is_empty())?;
+        let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        Some((name, rest.trim()))
+    }
+
+    /// The message as the session takes it.
+    pub(super) fn send_params(&self) -> SendParams {
+        SendParams {
+            task: None,
+            text: self.text.clone(),
+            images: self.images.clone(),
+            delivery: protocol::MailDelivery::Steer,
+            display: None,
+        }
+    }
+}
+
+fn take_block(block: &Value, words: &mut Vec<String>, images: &mut Vec<Image>) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    match (block["type"].as_str(), block["source"]["type"].as_str()) {
+        (Some("text"), _) => words.push(text(&block["text"])),
+        (Some("image"), Some("base64")) => {
+            images.push(Image { media: text(&block["source"]["media_type"]), data: text(&block["source"]["data"]) });
+        }
+        (Some("document"), Some("text")) => words.push(text(&block["source"]["data"])),
+        (kind, _) => {
+            tracing::warn!(?kind, "a block of the client's message is not understood");
+            words.push(format!("[a block of the kind {} is left out]", kind.unwrap_or("unknown")));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(content: Value) -> Option<ClientPrompt> {
+        ClientPrompt::read(json!({ "type": "user", "uuid": "u", "message": { "role": "user", "content": content } }))
+    }
+
+    #[test]
+    fn d2_a_message_is_a_text_or_blocks_of_words_and_pictures() {
+        assert_eq!(read(json!("hello")).unwrap().text, "hello");
+        let picture =
+            json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AA" } });
+        let prompt = read(json!([{ "type": "text", "text": "look" }, picture, { "type": "video" }])).unwrap();
+        assert_eq!(prompt.text, "look\n[a block of the kind video is left out]");
+        assert_eq!(prompt.images, [Image { media: "image/png".into(), data: "AA".into() }]);
+        for nothing in [json!(""), json!([]), json!(null), json!({ "a": 1 }), json!(7)] {
+            assert_eq!(read(nothing), None);
+        }
+    }
+
+    #[test]
+    fn d2_a_slash_command_is_known_by_its_slash_unless_the_words_are_to_be_kept() {
+        assert_eq!(read(json!(" /plan the work ")).unwrap().slash_command(), Some(("plan", "the work")));
+        assert_eq!(read(json!("/compact")).unwrap().slash_command(), Some(("compact", "")));
+        assert_eq!(read(json!("a /b")).unwrap().slash_command(), None);
+        let frame = json!({ "message": { "content": "/compact" }, "client_composed": true });
+        assert_eq!(ClientPrompt::read(frame).unwrap().slash_command(), None);
+    }
+}

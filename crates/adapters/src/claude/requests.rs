@@ -1,0 +1,94 @@
+//! What the client asks for besides turns.
+
+use protocol::SessionMode;
+use protocol::api::{Method, ModeParams, ModelParams, PermissionParams};
+use serde_json::{Value, json};
+
+use super::background;
+use super::conversation::ClientConversation;
+use super::frames::{self, VERSION};
+use super::mode::ClaudePermissionMode;
+use super::open_request;
+use super::tasks;
+use super::wire::ClientGone;
+
+impl ClientConversation {
+    /// Answers a request.
+    pub(super) async fn request(&mut self, id: &str, request: Value) -> Result<(), ClientGone> {
+        let subtype = request["subtype"].as_str().unwrap_or_default();
+        let answer = match subtype {
+            "initialize" => Ok(frames::initialize_response(&self.info)),
+            "interrupt" => {
+                if request["cancel_queued"].as_bool().unwrap_or(false) {
+                    self.queue.clear();
+                }
+                self.interrupt_when_read = self.is_prompt_pending && !self.has_read_prompt;
+                // The client hears of the end of the turn after the answer to its request.
+                self.control.respond(id, Ok(json!({}))).await;
+                self.interrupt().await;
+                return Ok(());
+            }
+            "set_permission_mode" => match request["mode"].as_str().and_then(ClaudePermissionMode::parse) {
+                Some(ClaudePermissionMode::Bypass) if self.options.forbids_bypass => {
+                    Err("managed settings forbid the permission mode bypassPermissions".into())
+                }
+                Some(mode) => {
+                    self.control.respond(id, Ok(json!({ "mode": mode.as_str() }))).await;
+                    return self.set_mode(mode).await;
+                }
+                None => Err(format!("there is no permission mode {}", request["mode"])),
+            },
+            "set_model" => self.set_model(request["model"].as_str()).await,
+            "cancel_async_message" => Ok(json!({ "cancelled": self.cancel(&request["message_uuid"]) })),
+            "mcp_status" => Ok(json!({ "mcpServers": self.info.servers })),
+            "stop_task" => tasks::stop(&self.api, &request).await,
+            "background_tasks" => tasks::background(&self.api, self.follower.tasks(), &request).await,
+            "get_task_output" => tasks::output(&self.api, &request).await,
+            "list_models" => Ok(json!({ "models": frames::initialize_response(&self.info)["models"] })),
+            "get_binary_version" => Ok(json!({ "version": VERSION })),
+            "get_settings" => Ok(json!({ "effective": {}, "sources": [] })),
+            "set_max_thinking_tokens" | "set_has_subscribers" | "set_color" | "seed_read_state" => Ok(json!({})),
+            other => Err(format!("Unsupported control request subtype: {other}")),
+        };
+        self.control.respond(id, answer).await;
+        Ok(())
+    }
+
+    /// Goes on in another permission mode, and says so.
+    pub(super) async fn set_mode(&mut self, mode: ClaudePermissionMode) -> Result<(), ClientGone> {
+        let was = self.info.mode;
+        if was == ClaudePermissionMode::Plan || mode == ClaudePermissionMode::Plan {
+            let mode = ModeParams { mode: mode.session_mode() };
+            self.tell(Method::ModeSet, json!(mode)).await;
+        }
+        if mode.session_mode() != SessionMode::Plan {
+            self.tell(Method::PermissionSet, json!(PermissionParams { mode: mode.permission_mode() })).await;
+        }
+        self.info.mode = mode;
+        self.show_mode().await
+    }
+
+    pub(super) async fn tell(&self, method: Method, params: Value) {
+        if let Err(error) = self.call::<Value>(method, params).await {
+            tracing::warn!(%error, method = method.name(), "the session did not take it");
+        }
+    }
+
+    /// Asks another model from the next turn on. A bare name means the one that the session was opened with.
+    async fn set_model(&mut self, name: Option<&str>) -> Result<Value, String> {
+        let model = name.and_then(open_request::model).unwrap_or(&self.model).to_owned();
+        if model != self.info.model {
+            let params = ModelParams { model: model.clone() };
+            self.call::<Value>(Method::ModelSet, params).await.map_err(background::error_text)?;
+            self.info.model = model;
+        }
+        Ok(json!({}))
+    }
+
+    /// Takes back a message that waits.
+    fn cancel(&mut self, uuid: &Value) -> bool {
+        let waiting = self.queue.len();
+        self.queue.retain(|prompt| uuid.as_str().is_none_or(|uuid| prompt.uuid() != Some(uuid)));
+        self.queue.len() < waiting
+    }
+}

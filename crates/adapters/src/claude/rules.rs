@@ -1,0 +1,130 @@
+//! Rules and tools in the client's words, as our command line takes them.
+
+use policy::{Rule, RuleSource};
+use protocol::{HookDialect, RuleEffect};
+
+/// Tools that the family has and that are several of ours: who may start something may look after it.
+const RELATED_TOOLS: [(&str, &[&str]); 6] = [
+    ("Bash", &["shell", "read_shell", "stop_shell", "list_shells", "until"]),
+    ("Edit", &["edit", "apply_patch"]),
+    ("Agent", &["task", "read_agent", "write_agent", "list_agents", "stop_agent", "wait"]),
+    ("Task", &["task", "read_agent", "write_agent", "list_agents", "stop_agent", "wait"]),
+    ("TodoWrite", &["sql", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"]),
+    ("Skill", &["skill"]),
+];
+
+/// A rule of the client's as ours; nothing if it is none.
+pub(crate) fn translate_rule(effect: RuleEffect, text: &str) -> Option<String> {
+    let (name, pattern) = match text.split_once('(') {
+        Some((name, rest)) => (name.trim(), Some(rest)),
+        None => (text.trim(), None),
+    };
+    let ours = match (is_family(name), pattern, effect) {
+        (true, _, _) => text.to_owned(),
+        (false, None, RuleEffect::Allow) if is_server(name) => format!("{name}__*"),
+        (false, _, RuleEffect::Ask | RuleEffect::Deny) if is_server(name) => mcp::name_pattern(&format!("{name}__*")),
+        // Only families of tools know patterns. A rule that cannot be kept to the letter is kept on the safe side: what
+        // denies or asks about some calls of a tool does so for all of them, and what allows some allows none.
+        (false, _, RuleEffect::Ask | RuleEffect::Deny) if name.starts_with("mcp__") => mcp::name_pattern(name),
+        (false, None, _) | (false, Some(_), RuleEffect::Ask | RuleEffect::Deny) => {
+            hooks::tool_names::own_tool_name(name, HookDialect::Snake).to_owned()
+        }
+        (false, Some(_), RuleEffect::Allow) => return None,
+    };
+    match (Rule::parse(effect, &ours, RuleSource::Flag), pattern, effect) {
+        (Ok(rule), _, _) => Some(rule.text),
+        (Err(_), Some(_), RuleEffect::Ask | RuleEffect::Deny) => translate_rule(effect, name),
+        (Err(error), _, _) => {
+            tracing::warn!(%error, "a rule of the client is passed over");
+            None
+        }
+    }
+}
+
+/// Whether rules know the tool by this name of the family's already.
+fn is_family(name: &str) -> bool {
+    matches!(
+        name,
+        "Bash"
+            | "Read"
+            | "Grep"
+            | "Glob"
+            | "LS"
+            | "Edit"
+            | "Write"
+            | "MultiEdit"
+            | "NotebookEdit"
+            | "WebFetch"
+            | "Agent"
+            | "Task"
+    )
+}
+
+/// Whether a name stands for all tools of an MCP server.
+fn is_server(name: &str) -> bool {
+    name.strip_prefix("mcp__").is_some_and(|server| !server.contains("__") && !server.ends_with('*'))
+}
+
+/// The tools that are left out when only these are wanted.
+pub(super) fn excluded_tools(wanted: &[String]) -> Vec<String> {
+    let is_wanted = |tool: &str| {
+        wanted.iter().any(|name| {
+            let kin = RELATED_TOOLS.iter().find(|(theirs, _)| theirs == name).map_or(&[][..], |(_, ours)| *ours);
+            kin.contains(&tool) || hooks::tool_names::own_tool_name(name, HookDialect::Snake) == tool
+        })
+    };
+    all_tools().filter(|tool| !is_wanted(tool)).collect()
+}
+
+/// Every tool of ours that a client may leave out.
+fn all_tools() -> impl Iterator<Item = String> {
+    let single = [tools::ask_user(), tools::task(&[]), tools::skill(&[]), tools::tool_search(&[])];
+    let all = tools::builtin_tools()
+        .into_iter()
+        .chain(tools::subagent_tools())
+        .chain(tools::shared_list_tools())
+        .chain(single);
+    all.map(|tool| tool.spec().name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d2_rules_of_the_family_are_rules_of_ours() {
+        let allow = |text| translate_rule(RuleEffect::Allow, text);
+        assert_eq!(allow("Bash(git *)").as_deref(), Some("shell(git *)"));
+        assert_eq!(allow("mcp__calc__add").as_deref(), Some("mcp__calc__add"));
+        assert_eq!(allow("mcp__calc").as_deref(), Some("mcp__calc__*"));
+        assert_eq!(allow("mcp__calc__*").as_deref(), Some("mcp__calc__*"));
+        assert_eq!(allow("Skill(pdf)"), None, "nothing is allowed that was not meant");
+        assert_eq!(allow("AskUserQuestion").as_deref(), Some("ask_user"));
+        assert_eq!(allow("Bash(a"), None);
+        assert_eq!(translate_rule(RuleEffect::Deny, "WebFetch").as_deref(), Some("fetch"));
+        for text in ["Skill(pdf)", "Bash(a"] {
+            assert!(
+                translate_rule(RuleEffect::Deny, text).is_some_and(|rule| !rule.contains('(')),
+                "a no is never lost: {text}"
+            );
+        }
+        let (server, tool) = ("the.house's server", "a-tool-with-a-name-that-no-provider-would-take-in-full");
+        let name = mcp::tool_name(server, tool);
+        for text in [format!("mcp__{server}__{tool}"), format!("mcp__{server}"), format!("mcp__{server}__{tool}(x)")] {
+            let denied = translate_rule(RuleEffect::Deny, &text).unwrap();
+            assert!(name.starts_with(denied.strip_suffix('*').unwrap()), "a no is never lost: {denied}");
+        }
+    }
+
+    #[test]
+    fn d2_what_is_not_wanted_is_left_out() {
+        let left = excluded_tools(&["Read".into(), "Bash".into()]);
+        let is_left = |name: &str| left.iter().any(|tool| tool == name);
+        assert!(!is_left("view") && !is_left("read_shell"));
+        assert!(["edit", "task", "wait", "skill", "TaskStop"].into_iter().all(is_left));
+        let names: std::collections::BTreeSet<String> = excluded_tools(&[]).into_iter().collect();
+        assert_eq!((names.len(), names.contains("tool_search")), (all_tools().count(), true));
+        let kin = RELATED_TOOLS.iter().flat_map(|(_, ours)| ours.iter());
+        assert!(kin.clone().all(|tool| names.contains(*tool)), "{kin:?}");
+    }
+}

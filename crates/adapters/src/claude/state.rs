@@ -1,0 +1,137 @@
+//! How the session stands, in the three words that clients know. They close their side when they hear `idle`, so it is
+//! never said while an agent is at work or a message waits.
+
+use protocol::TaskState;
+use protocol::api::StatusView;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// Whether a client wants to be told how the session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StateReporting {
+    /// It does not.
+    Nobody,
+    /// Its SDK does, and keeps it to itself.
+    Sdk,
+    /// The program does.
+    Program,
+}
+
+impl StateReporting {
+    /// What the environment of the adapter says: whether the SDK reads states, and whether the program wants them.
+    pub(super) fn from_flags(by_sdk: bool, by_program: bool) -> StateReporting {
+        match (by_program, by_sdk) {
+            (true, _) => StateReporting::Program,
+            (false, true) => StateReporting::Sdk,
+            (false, false) => StateReporting::Nobody,
+        }
+    }
+}
+
+/// How the session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ClaudeSessionState {
+    Running,
+    RequiresAction,
+    Idle,
+}
+
+impl ClaudeSessionState {
+    fn of(status: &StatusView, due: usize) -> ClaudeSessionState {
+        if status.asks > 0 {
+            return ClaudeSessionState::RequiresAction;
+        }
+        if is_resting(status) && due == 0 { ClaudeSessionState::Idle } else { ClaudeSessionState::Running }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            ClaudeSessionState::Running => "running",
+            ClaudeSessionState::RequiresAction => "requires_action",
+            ClaudeSessionState::Idle => "idle",
+        }
+    }
+}
+
+/// Whether the session's own agent does nothing, and will not by itself. A command in the background may run for ever, and
+/// wakes nobody who waits for it.
+pub(super) fn is_resting(status: &StatusView) -> bool {
+    match &status.root {
+        Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) | None => !status.continuation_due,
+        Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => false,
+    }
+}
+
+/// Tells a client how the session stands, whenever that changes.
+#[derive(Debug)]
+pub(super) struct StateReporter {
+    reporting: StateReporting,
+    last_reported: Option<ClaudeSessionState>,
+}
+
+impl StateReporter {
+    /// Nothing is told so far.
+    pub(super) fn new(telling: StateReporting) -> StateReporter {
+        StateReporter { reporting: telling, last_reported: None }
+    }
+
+    /// The frame for the client, if there is something new; so many agents or messages are `due` besides the root.
+    pub(super) fn frame(&mut self, status: &StatusView, due: usize, session: Uuid) -> Option<Value> {
+        let state = ClaudeSessionState::of(status, due);
+        if self.reporting == StateReporting::Nobody || self.last_reported == Some(state) {
+            return None;
+        }
+        self.last_reported = Some(state);
+        let mut frame = json!({ "type": "system", "subtype": "session_state_changed", "state": state.as_str(),
+            "uuid": Uuid::now_v7(), "session_id": session });
+        if self.reporting == StateReporting::Sdk {
+            frame["sdk_host_only"] = true.into();
+        }
+        Some(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(root: TaskState) -> StatusView {
+        let quiet = root == TaskState::Idle;
+        StatusView { seq: 1, quiet, root: Some(root), background: 0, asks: 0, continuation_due: false, paused: None }
+    }
+
+    fn told(states: &mut StateReporter, status: &StatusView, agents: usize) -> Option<String> {
+        let frame = states.frame(status, agents, Uuid::nil())?;
+        assert_eq!(frame["sdk_host_only"], true);
+        Some(frame["state"].as_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn d2_idle_is_never_said_while_something_is_to_come() {
+        let mut states = StateReporter::new(StateReporting::from_flags(true, false));
+        let idle = status(TaskState::Idle);
+        assert_eq!(told(&mut states, &status(TaskState::Running), 0).as_deref(), Some("running"));
+        assert_eq!(told(&mut states, &idle, 1), None);
+        assert_eq!(told(&mut states, &StatusView { continuation_due: true, ..idle.clone() }, 0), None);
+        assert_eq!(
+            told(
+                &mut states,
+                &status(TaskState::Parked { until_at: Some(protocol::Timestamp(5)), why: protocol::ParkReason::Quota }),
+                0
+            ),
+            None
+        );
+        let asking = StatusView { asks: 1, ..status(TaskState::Running) };
+        assert_eq!(told(&mut states, &asking, 0).as_deref(), Some("requires_action"));
+        assert_eq!(told(&mut states, &idle, 0).as_deref(), Some("idle"));
+        assert_eq!(told(&mut states, &StatusView { background: 1, ..idle }, 0), None);
+    }
+
+    #[test]
+    fn states_are_told_as_the_client_wants_them() {
+        let idle = status(TaskState::Idle);
+        let frame = |telling| StateReporter::new(telling).frame(&idle, 0, Uuid::nil());
+        assert_eq!(frame(StateReporting::from_flags(false, false)), None);
+        assert_eq!(frame(StateReporting::from_flags(true, true)).unwrap().get("sdk_host_only"), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! Answers in a form that the client wants: a tool that takes them, and the adapter's insistence that it is called.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use protocol::{CallId, ContentBlock, Event, ToolResultStatus};
+use serde_json::Value;
+use tools::{
+    BoxFuture, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
+};
+
+/// The tool's name, as clients know it.
+const TOOL: &str = "StructuredOutput";
+
+/// What the session's own agent is told besides.
+pub(super) const SYSTEM_TEXT: &str = "When your work is done, call the tool StructuredOutput once. Its input is your answer, and nothing \
+     that you write beside it is read. If it refuses your input, correct it and call it again.";
+
+/// What an agent is told that ended without an answer.
+const REMINDER: &str = "You ended without your answer. Call the tool StructuredOutput with it now.";
+
+/// How often an agent is told so before it is given up.
+const TRIES: u32 = 5;
+
+/// The form that answers must have, and what was answered.
+#[derive(Debug)]
+pub(super) struct StructuredOutputState {
+    tool: Arc<dyn Tool>,
+    /// Calls of the tool that are not answered.
+    open_calls: HashMap<CallId, String>,
+    answer: Option<Value>,
+    reminders: u32,
+}
+
+/// What becomes of a turn that ends.
+#[derive(Debug, PartialEq)]
+pub(super) enum StructuredOutcome {
+    /// This is the answer.
+    Answer(Value),
+    /// The agent is to be told this, and goes on.
+    Retry(&'static str),
+    /// It has been told often enough; this is what the client is told.
+    GaveUp(String),
+}
+
+impl StructuredOutputState {
+    /// Answers must satisfy this schema; says in words why none could.
+    pub(super) fn new(schema: &Value) -> Result<StructuredOutputState, String> {
+        let mut schema = schema.clone();
+        if let Some(fields) = schema.as_object_mut() {
+            fields.remove("$schema");
+            fields.remove("$id");
+        }
+        if schema["type"] != "object" {
+            return Err("the JSON schema of the output must be of the type `object`".into());
+        }
+        runtime::check_schema(&schema)?;
+        let spec = ToolDescriptor {
+            name: TOOL.into(),
+            about: "Gives the answer to the user in the form that the user wants. Call it once, at the end.".into(),
+            schema,
+            access: ToolAccess::Session,
+        };
+        let tool = Arc::new(StructuredOutputTool { spec });
+        Ok(StructuredOutputState { tool, open_calls: HashMap::new(), answer: None, reminders: 0 })
+    }
+
+    /// The tool that takes the answer.
+    pub(super) fn tool(&self) -> Arc<dyn Tool> {
+        Arc::clone(&self.tool)
+    }
+
+    /// Follows what the session's own agent does; not what others do.
+    pub(super) fn follow(&mut self, event: &Event) {
+        match event {
+            Event::TurnAnswered { content, .. } => {
+                let calls = content.iter().filter_map(|block| match block {
+                    ContentBlock::Call(call) if call.tool == TOOL => Some((call.id.clone(), call.input.clone())),
+                    ContentBlock::Call(_)
+                    | ContentBlock::Text { .. }
+                    | ContentBlock::Thinking { .. }
+                    | ContentBlock::Opaque { .. } => None,
+                });
+                self.open_calls = calls.collect();
+            }
+            Event::CallRewritten { call, input } => {
+                if let Some(known) = self.open_calls.get_mut(call) {
+                    known.clone_from(input);
+                }
+            }
+            Event::CallAnswered { call, answer, .. } => {
+                if let (Some(input), ToolResultStatus::Done) = (self.open_calls.remove(call), answer.status) {
+                    self.answer = serde_json::from_str(&input).ok();
+                }
+            }
+            _other => {}
+        }
+    }
+
+    /// What becomes of the turn that ends here.
+    pub(super) fn end(&mut self) -> StructuredOutcome {
+        if let Some(given) = self.answer.take() {
+            self.reminders = 0;
+            return StructuredOutcome::Answer(given);
+        }
+        if self.reminders == TRIES {
+            self.reminders = 0;
+            return StructuredOutcome::GaveUp(format!("no output in the wanted form after {TRIES} reminders"));
+        }
+        self.reminders += 1;
+        StructuredOutcome::Retry(REMINDER)
+    }
+}
+
+/// The tool that takes the answer.
+#[derive(Debug)]
+struct StructuredOutputTool {
+    spec: ToolDescriptor,
+}
+
+impl Tool for StructuredOutputTool {
+    fn spec(&self) -> &ToolDescriptor {
+        &self.spec
+    }
+
+    fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
+        match input.len() <= limits.input {
+            true => Ok(vec![RequiredPermission::Session]),
+            false => Err(ToolError::refused(format!("invalid input: at most {} bytes are taken", limits.input))),
+        }
+    }
+
+    fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            match runtime::schema_mistakes(self.spec.schema.clone(), input.to_owned()).await {
+                Ok(None) => Ok(ToolOutput::text("Taken. Your work is done.", cx)),
+                Ok(Some(mistakes)) => Err(ToolError::Refused(mistakes).clipped(cx.limits.output)),
+                Err(why) => Err(ToolError::broken(why)),
+            }
+        })
+    }
+}
+
+/// The schema that a client wants answers in: from its command line, or from its hello.
+pub(super) fn requested_schema(flag: Option<&str>, hello: &Value) -> Result<Option<Value>, String> {
+    match (&hello["jsonSchema"], flag.filter(|text| !text.trim().is_empty())) {
+        (Value::Null, None) => Ok(None),
+        (Value::Null, Some(text)) => {
+            serde_json::from_str(text).map(Some).map_err(|error| format!("--json-schema is no JSON: {error}"))
+        }
+        (schema, _) => Ok(Some(schema.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use protocol::{Cost, StopReason, ToolCallRequest, ToolResult, Turn, Usage};
+
+    use super::*;
+
+    fn called(input: &str, status: ToolResultStatus) -> [Event; 2] {
+        let call = ToolCallRequest { id: CallId("c".into()), tool: TOOL.into(), input: input.into() };
+        let turn = Event::TurnAnswered {
+            turn: Turn(1),
+            content: vec![ContentBlock::Call(call)],
+            stop: StopReason::Calls,
+            usage: Usage::default(),
+            cost: Cost::ZERO,
+            model: "m".into(),
+        };
+        let answer = ToolResult { status, text: String::new() };
+        let answered = Event::CallAnswered { call: CallId("c".into()), answer, evidence: Vec::new() };
+        [turn, answered]
+    }
+
+    fn structured() -> StructuredOutputState {
+        StructuredOutputState::new(&json!({ "type": "object", "properties": { "n": { "type": "integer" } } })).unwrap()
+    }
+
+    #[test]
+    fn the_last_answer_that_was_taken_counts() {
+        let mut structured = structured();
+        let calls = [called(r#"{"n":1}"#, ToolResultStatus::Done), called(r#"{"n":"x"}"#, ToolResultStatus::Refused)];
+        calls.iter().flatten().for_each(|event| structured.follow(event));
+        assert_eq!(structured.end(), StructuredOutcome::Answer(json!({ "n": 1 })));
+        assert!(matches!(structured.end(), StructuredOutcome::Retry(_)));
+    }
+
+    #[test]
+    fn d2_an_agent_that_never_answers_is_given_up() {
+        let mut structured = structured();
+        for _try in 0..TRIES {
+            assert!(matches!(structured.end(), StructuredOutcome::Retry(_)));
+        }
+        assert!(matches!(structured.end(), StructuredOutcome::GaveUp(_)));
+    }
+
+    #[test]
+    fn a_schema_that_no_answer_could_satisfy_is_refused() {
+        for schema in [json!({ "type": "string" }), json!(null), json!({ "type": "object", "$ref": "#" })] {
+            assert!(StructuredOutputState::new(&schema).is_err(), "{schema}");
+        }
+        assert_eq!(requested_schema(None, &json!({})), Ok(None));
+        assert_eq!(requested_schema(Some("{}"), &json!({})), Ok(Some(json!({}))));
+        assert_eq!(requested_schema(Some("{}"), &json!({ "jsonSchema": { "a": 1 } })), Ok(Some(json!({ "a": 1 }))));
+        assert!(requested_schema(Some("{"), &json!({})).unwrap_err().starts_with("--json-schema is no JSON"));
+    }
+}

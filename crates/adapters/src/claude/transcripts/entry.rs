@@ -1,0 +1,106 @@
+//! What a line says.
+
+use protocol::{CallId, MailBody, Principal, StopReason, TaskId, Timestamp, ToolResult, ToolResultStatus, Usage};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::claude::frames::{VERSION, stop, usage};
+
+/// What all lines of a file say alike.
+#[derive(Debug, Clone)]
+pub(super) struct EntryHeader {
+    pub(super) session: Uuid,
+    pub(super) cwd: String,
+    /// The agent whose file it is, if it is not the session's own.
+    pub(super) agent: Option<TaskId>,
+}
+
+/// The place of a line among others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EntryPosition {
+    pub(super) uuid: Uuid,
+    pub(super) parent: Option<Uuid>,
+    pub(super) at: Timestamp,
+}
+
+impl EntryHeader {
+    fn line(&self, spot: EntryPosition, kind: &str, message: Value) -> Value {
+        let mut line = json!({
+            "parentUuid": spot.parent,
+            "isSidechain": self.agent.is_some(),
+            "userType": "external",
+            "cwd": self.cwd,
+            "sessionId": self.session,
+            "version": VERSION,
+            "type": kind,
+            "message": message,
+            "uuid": spot.uuid,
+            "timestamp": spot.at.to_string(),
+        });
+        if let Some(agent) = self.agent {
+            line["agentId"] = agent.to_string().into();
+        }
+        line
+    }
+
+    /// A message to the agent. What is no person's word is marked, and not shown as a prompt.
+    pub(super) fn mail(&self, spot: EntryPosition, from: Principal, body: &MailBody) -> Value {
+        let content: Value = match body {
+            MailBody::Text { text, images, .. } if images.is_empty() => text.clone().into(),
+            MailBody::Text { text, images, .. } => {
+                let picture = |image: &protocol::Image| {
+                    let source = json!({ "type": "base64", "media_type": image.media, "data": image.data });
+                    json!({ "type": "image", "source": source })
+                };
+                let words = [json!({ "type": "text", "text": text })];
+                words.into_iter().chain(images.iter().map(picture)).collect()
+            }
+            MailBody::Result { task, .. } => format!("The task {task} has ended.").into(),
+        };
+        let mut line = self.line(spot, "user", json!({ "role": "user", "content": content }));
+        let is_prompt = from == Principal::User || (self.agent.is_some() && matches!(body, MailBody::Text { .. }));
+        if !is_prompt {
+            line["isMeta"] = true.into();
+        }
+        if let MailBody::Result { .. } = body {
+            line["origin"] = json!({ "kind": "task-notification" });
+        }
+        line
+    }
+
+    /// One block of a model's answer.
+    pub(super) fn block(&self, spot: EntryPosition, answer: &AnswerMetadata<'_>, block: &Value) -> Value {
+        let message = json!({
+            "id": answer.id,
+            "type": "message",
+            "role": "assistant",
+            "model": answer.model,
+            "content": [block],
+            "stop_reason": stop(answer.stop),
+            "stop_sequence": null,
+            "usage": usage(answer.usage),
+        });
+        self.line(spot, "assistant", message)
+    }
+
+    /// The answer to a tool call.
+    pub(super) fn answer(&self, spot: EntryPosition, call: &CallId, answer: &ToolResult) -> Value {
+        let failed = answer.status != ToolResultStatus::Done;
+        let block = json!({ "type": "tool_result", "tool_use_id": call, "content": answer.text, "is_error": failed });
+        let mut line = self.line(spot, "user", json!({ "role": "user", "content": [block] }));
+        line["toolUseResult"] = match failed {
+            true => format!("Error: {}", answer.text).into(),
+            false => answer.text.clone().into(),
+        };
+        line
+    }
+}
+
+/// What the lines of one answer of a model say alike.
+#[derive(Debug)]
+pub(super) struct AnswerMetadata<'a> {
+    pub(super) id: String,
+    pub(super) model: &'a str,
+    pub(super) stop: StopReason,
+    pub(super) usage: Usage,
+}

@@ -1,0 +1,44 @@
+//! The names of lines. A line is called as the frame that a client is shown, which says which part of which event it is:
+//! so a file says how far it got.
+
+use uuid::Uuid;
+
+/// Where a line comes from: an event, and which line of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct EventPart {
+    pub(super) seq: u64,
+    pub(super) part: u16,
+}
+
+/// What is left of the last eight bytes beside the two bits that every UUID has there.
+const REST: u64 = 0x3fff_ffff_ffff_ffff;
+
+impl EventPart {
+    /// The mark that a line's name bears, if it is of this session.
+    pub(super) fn from_uuid(session: Uuid, line: Uuid) -> Option<EventPart> {
+        let (own, other) = (session.as_u64_pair(), line.as_u64_pair());
+        // The version of the UUID is not part of the name.
+        let same_head = (own.0 ^ other.0) & !0xf000 == 0;
+        let tail = (own.1 ^ other.1) & REST;
+        same_head.then_some(EventPart { seq: tail >> 16, part: (tail & 0xffff) as u16 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claude::frames::frame_id;
+
+    #[test]
+    fn a_name_tells_where_its_line_comes_from() {
+        let session = Uuid::from_u128(0x0198_1234_5678_7abc_8def_0123_4567_89ab);
+        let mut names = std::collections::HashSet::new();
+        for (seq, part) in [(1, 0), (1, 1), (2, 0), (65_536, 65_535), (1 << 40, 3)] {
+            let name = frame_id(session, seq, part);
+            assert_eq!(EventPart::from_uuid(session, name), Some(EventPart { seq, part }));
+            assert!(names.insert(name));
+            assert_eq!(EventPart::from_uuid(Uuid::nil(), name), None);
+        }
+        assert_eq!(EventPart::from_uuid(session, Uuid::from_u128(7)), None);
+    }
+}

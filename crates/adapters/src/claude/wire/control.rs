@@ -1,0 +1,143 @@
+//! What is asked of the client: each request has its own id, and its answer finds whoever waits for it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::writer::ClientWriter;
+
+const SILENT: &str = "the client has closed its side";
+
+type ControlResult = Result<Value, String>;
+
+/// Asks the client, and answers it.
+#[derive(Debug)]
+pub(in crate::claude) struct ControlChannel {
+    writer: ClientWriter,
+    next: AtomicU64,
+    waiting: Mutex<HashMap<String, oneshot::Sender<ControlResult>>>,
+    /// Whether the client answers nothing any more.
+    closed: CancellationToken,
+}
+
+impl ControlChannel {
+    /// Speaks through this writer.
+    pub(in crate::claude) fn new(writer: ClientWriter) -> ControlChannel {
+        ControlChannel { writer, next: AtomicU64::new(1), waiting: Mutex::default(), closed: CancellationToken::new() }
+    }
+
+    /// Where frames go.
+    pub(in crate::claude) fn writer(&self) -> &ClientWriter {
+        &self.writer
+    }
+
+    /// Asks the client; dropping this tells it that nobody waits any more.
+    pub(in crate::claude) async fn request(&self, request: Value) -> ControlResult {
+        let id = format!("bosun-{}", self.next.fetch_add(1, Ordering::Relaxed));
+        let frame = json!({ "type": "control_request", "request_id": id, "request": request });
+        let (sender, answer) = oneshot::channel();
+        if self.is_closed() {
+            return Err(SILENT.into());
+        }
+        self.waiting().insert(id.clone(), sender);
+        let _ticket = PendingControlRequest { control: self, id };
+        self.writer.send_exact(&frame).await.map_err(|why| format!("the client cannot be asked: {why}"))?;
+        tokio::select! {
+            answer = answer => answer.unwrap_or_else(|_| Err("the client does not answer".into())),
+            () = self.closed.cancelled() => Err(SILENT.into()),
+            () = self.writer.gone() => Err("the client is gone".into()),
+        }
+    }
+
+    /// The client answers nothing any more, whether it reads or not.
+    pub(in crate::claude) fn close(&self) {
+        self.closed.cancel();
+    }
+
+    /// Whether the client answers nothing any more.
+    pub(in crate::claude) fn is_closed(&self) -> bool {
+        self.closed.is_cancelled() || self.writer.is_gone()
+    }
+
+    /// Takes a `control_response` of the client; one that nobody waits for is passed over.
+    pub(in crate::claude) fn receive_response(&self, frame: &Value) {
+        let response = &frame["response"];
+        let Some(waiter) = response["request_id"].as_str().and_then(|id| self.waiting().remove(id)) else { return };
+        let answer = match response["subtype"].as_str() {
+            Some("success") => Ok(response.get("response").cloned().unwrap_or_else(|| json!({}))),
+            _error => Err(response["error"].as_str().unwrap_or("the client says that it failed").to_owned()),
+        };
+        // Whoever waited may have lost patience.
+        waiter.send(answer).ok();
+    }
+
+    /// Answers a request of the client.
+    pub(in crate::claude) async fn respond(&self, request: &str, answer: Result<Value, String>) {
+        let response = match answer {
+            Ok(body) => json!({ "subtype": "success", "request_id": request, "response": body }),
+            Err(error) => json!({ "subtype": "error", "request_id": request, "error": error }),
+        };
+        // A client that is gone needs no answer.
+        self.writer.send(json!({ "type": "control_response", "response": response })).await.ok();
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<ControlResult>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that waits; what is not answered when it is dropped is cancelled.
+struct PendingControlRequest<'a> {
+    control: &'a ControlChannel,
+    id: String,
+}
+
+impl Drop for PendingControlRequest<'_> {
+    fn drop(&mut self) {
+        if self.control.waiting().remove(&self.id).is_some() {
+            self.control.writer.try_send(&json!({ "type": "control_cancel_request", "request_id": self.id }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::{AsyncBufReadExt, BufReader};
+    use tokio::task::JoinSet;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_finds_its_question_and_a_dropped_question_is_cancelled() {
+        let (client, output) = tokio::io::duplex(4096);
+        let (writer, carrying) = ClientWriter::new(output);
+        let control = Arc::new(ControlChannel::new(writer));
+        let mut set = JoinSet::new();
+        set.spawn(carrying);
+        let mut lines = BufReader::new(client).lines();
+        let asked = Arc::clone(&control);
+        let mut asking = JoinSet::new();
+        asking.spawn(async move { asked.request(json!({ "subtype": "first" })).await });
+        let first: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        let id = &first["request_id"];
+        control.receive_response(&json!({ "response": { "subtype": "success", "request_id": "else" } }));
+        control.receive_response(
+            &json!({ "response": { "subtype": "success", "request_id": id, "response": { "a": 1 } } }),
+        );
+        assert_eq!(asking.join_next().await.unwrap().unwrap(), Ok(json!({ "a": 1 })));
+
+        let asked = Arc::clone(&control);
+        asking.spawn(async move { asked.request(json!({ "subtype": "second" })).await });
+        let second: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        asking.shutdown().await;
+        let cancelled: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        assert_eq!(cancelled["type"], "control_cancel_request");
+        assert_eq!(cancelled["request_id"], second["request_id"]);
+    }
+}

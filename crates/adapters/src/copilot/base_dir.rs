@@ -1,0 +1,61 @@
+//! The base directory that a client keeps its sessions apart by (`COPILOT_HOME`): a session made under one is known only
+//! to clients of the same one. Clients without one know every session.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use host::Home;
+use protocol::SessionId;
+
+/// Most bytes of a path.
+const LONGEST: u64 = 4096;
+
+/// The base directory of a server's clients, if they have one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ClientBaseDir(Option<String>);
+
+impl ClientBaseDir {
+    /// The base directory that the environment names.
+    pub(crate) fn from_variable(variable: Option<String>) -> ClientBaseDir {
+        ClientBaseDir(variable.filter(|path| !path.is_empty()))
+    }
+
+    /// Whether its clients know a session.
+    pub(crate) fn owns(&self, home: &Home, id: SessionId) -> bool {
+        self.0.as_ref().is_none_or(|base| recorded_base(home, id).as_ref() == Some(base))
+    }
+
+    /// Keeps under which base directory a session was made.
+    pub(crate) fn record(&self, home: &Home, id: SessionId) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |base| fs::write(base_file(home, id), base))
+    }
+}
+
+fn recorded_base(home: &Home, id: SessionId) -> Option<String> {
+    let mut text = String::new();
+    File::open(base_file(home, id)).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+fn base_file(home: &Home, id: SessionId) -> PathBuf {
+    home.session_dir(id).join("client-base")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_known_under_the_base_directory_that_it_was_made_under() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().to_owned()).unwrap();
+        let id: SessionId = "ses-01900000-0000-7000-8000-000000000001".parse().unwrap();
+        fs::create_dir_all(home.session_dir(id)).unwrap();
+        let base = |path: &str| ClientBaseDir::from_variable(Some(path.to_owned()));
+        assert!(base("").owns(&home, id) && ClientBaseDir::default().owns(&home, id));
+        assert!(!base("/a").owns(&home, id), "a session of no base directory is another's");
+        base("/a").record(&home, id).unwrap();
+        assert!(base("/a").owns(&home, id) && !base("/b").owns(&home, id) && ClientBaseDir::default().owns(&home, id));
+    }
+}

@@ -1,0 +1,201 @@
+//! Tools that a client runs: each call is told to the session's clients, and waits for one of them to answer.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tools::{
+    BoxFuture, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
+};
+
+use super::session_clients::{EphemeralEvent, SessionClients};
+
+/// The calls that wait for a client to answer, and how clients are told of them.
+#[derive(Debug, Default)]
+pub(crate) struct PendingToolCalls {
+    clients: Arc<SessionClients>,
+    calls: Mutex<HashMap<String, PendingToolCall>>,
+}
+
+#[derive(Debug)]
+struct PendingToolCall {
+    event: EphemeralEvent,
+    complete: oneshot::Sender<ClientToolResult>,
+}
+
+/// What a model is told of a tool that threw. The exception is the client's, and may hold anything.
+const NO_DETAILS: &str = "the tool failed, and its program gives no details";
+
+/// What a client made of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ClientToolResult {
+    Done(String),
+    Failed(String),
+}
+
+impl PendingToolCalls {
+    pub(crate) fn new(audience: Arc<SessionClients>) -> PendingToolCalls {
+        PendingToolCalls { clients: audience, calls: Mutex::default() }
+    }
+
+    /// Answers a call; says whether it waited for that.
+    pub(crate) fn answer(&self, request: &str, answer: ClientToolResult) -> bool {
+        let waiting = self.calls().remove(request);
+        waiting.is_some_and(|waiting| waiting.complete.send(answer).is_ok())
+    }
+
+    /// What a client that comes later must be told.
+    pub(crate) fn pending_events(&self) -> Vec<EphemeralEvent> {
+        self.calls().values().map(|waiting| waiting.event.clone()).collect()
+    }
+
+    fn calls(&self) -> MutexGuard<'_, HashMap<String, PendingToolCall>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientToolResult {
+    /// Reads `session.tools.handlePendingToolCall`.
+    pub(crate) fn read(params: &Value) -> ClientToolResult {
+        if !params["error"].is_null() {
+            return ClientToolResult::Failed(NO_DETAILS.to_owned());
+        }
+        let result = &params["result"];
+        let text = match result {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            Value::Object(fields) => match fields.get("textResultForLlm").and_then(Value::as_str) {
+                Some(text) => text.to_owned(),
+                None => result.to_string(),
+            },
+            other => other.to_string(),
+        };
+        match result["resultType"].as_str() {
+            None | Some("success") => ClientToolResult::Done(text),
+            Some(_failed) if text.is_empty() => ClientToolResult::Failed(NO_DETAILS.to_owned()),
+            Some(_failed) => ClientToolResult::Failed(text),
+        }
+    }
+}
+
+/// One tool that a client runs.
+#[derive(Debug)]
+pub(crate) struct ClientTool {
+    spec: ToolDescriptor,
+    /// What clients call the session.
+    session: String,
+    cwd: Option<String>,
+    pending: Arc<PendingToolCalls>,
+    /// What a call of it does, as far as anybody here can tell.
+    need: RequiredPermission,
+}
+
+impl ClientTool {
+    pub(crate) fn new(given: &Value, session: String, cwd: Option<String>, bench: Arc<PendingToolCalls>) -> ClientTool {
+        let schema = match &given["parameters"] {
+            schema @ Value::Object(_) => schema.clone(),
+            _absent => json!({ "type": "object", "properties": {} }),
+        };
+        let text = |name: &str| given[name].as_str().unwrap_or_default().to_owned();
+        let spec = ToolDescriptor {
+            name: text("name").into(),
+            about: text("description").into(),
+            schema,
+            access: ToolAccess::Other,
+        };
+        // No rule says this: one with the tool's name could mean tools of ours too.
+        let need =
+            if given["skipPermission"] == true { RequiredPermission::Session } else { RequiredPermission::Other };
+        ClientTool { spec, session, cwd, pending: bench, need }
+    }
+
+    async fn call_client(&self, input: &str, cx: &ToolContext) -> Result<ClientToolResult, ToolError> {
+        let request = format!("{}/{}", cx.identity.task, cx.identity.call);
+        let arguments: Value = serde_json::from_str(input).unwrap_or_else(|_| Value::String(input.to_owned()));
+        let mut content = json!({
+            "requestId": request,
+            "sessionId": self.session,
+            "toolCallId": cx.identity.call.to_string(),
+            "toolName": self.spec.name,
+            "arguments": arguments,
+        });
+        if let Some(cwd) = &self.cwd {
+            content["workingDirectory"] = cwd.clone().into();
+        }
+        let mut told = EphemeralEvent::new("external_tool.requested", content);
+        told.after = Some((cx.identity.task, cx.identity.call.clone()));
+        let (answer, answered) = oneshot::channel();
+        self.pending.calls().insert(request.clone(), PendingToolCall { event: told.clone(), complete: answer });
+        let _place = PendingCallGuard { pending: &self.pending, request: &request };
+        // The client takes as long as it takes.
+        let _resting = cx.heartbeat.pause();
+        self.pending.clients.broadcast(&told);
+        let answer = tokio::select! {
+            answer = answered => answer.map_err(|_| ToolError::refused("nobody answers this call any more"))?,
+            () = cx.cancel.cancelled() => return Err(ToolError::refused("the call was cancelled")),
+        };
+        self.pending
+            .clients
+            .broadcast(&EphemeralEvent::new("external_tool.completed", json!({ "requestId": request })));
+        Ok(answer)
+    }
+}
+
+/// A call's place among those that wait; dropping it gives the place back.
+struct PendingCallGuard<'a> {
+    pending: &'a PendingToolCalls,
+    request: &'a str,
+}
+
+impl Drop for PendingCallGuard<'_> {
+    fn drop(&mut self) {
+        self.pending.calls().remove(self.request);
+    }
+}
+
+impl Tool for ClientTool {
+    fn spec(&self) -> &ToolDescriptor {
+        &self.spec
+    }
+
+    fn required_permissions(&self, _input: &str, _limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![self.need.clone()])
+    }
+
+    fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            match self.call_client(input, cx).await? {
+                ClientToolResult::Done(text) => Ok(ToolOutput::text(&text, cx)),
+                ClientToolResult::Failed(text) => Err(ToolError::refused(text).clipped(cx.limits.output)),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_a_text_an_object_or_an_error() {
+        let read = |params: Value| ClientToolResult::read(&params);
+        assert_eq!(read(json!({ "result": "yes" })), ClientToolResult::Done("yes".into()));
+        let object = json!({ "result": { "textResultForLlm": "yes", "resultType": "success" } });
+        assert_eq!(read(object), ClientToolResult::Done("yes".into()));
+        let failed = json!({ "result": { "textResultForLlm": "", "resultType": "failure", "error": "broke" } });
+        assert_eq!(read(failed), ClientToolResult::Failed(NO_DETAILS.into()));
+        for thrown in [json!("broke: key=s3cret"), json!({ "message": "s3cret" }), json!(["s3cret"]), json!(5)] {
+            assert_eq!(read(json!({ "error": thrown })), ClientToolResult::Failed(NO_DETAILS.into()));
+            assert_eq!(
+                read(json!({ "error": thrown, "result": "s3cret" })),
+                ClientToolResult::Failed(NO_DETAILS.into())
+            );
+        }
+        let told =
+            json!({ "result": { "textResultForLlm": "no such city", "resultType": "failure", "error": "s3cret" } });
+        assert_eq!(read(told), ClientToolResult::Failed("no such city".into()));
+        assert_eq!(read(json!({ "result": { "other": 1 } })), ClientToolResult::Done(r#"{"other":1}"#.into()));
+        assert_eq!(read(json!({})), ClientToolResult::Done(String::new()));
+    }
+}

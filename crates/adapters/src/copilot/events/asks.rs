@@ -1,0 +1,112 @@
+//! What clients are told of asks and of what was decided.
+
+use protocol::{Ask, AskDecision, AskId, AskSubject, CallId, DecidedBy, TaskId};
+use serde_json::{Value, json};
+
+use super::EventTranslator;
+use super::event::CopilotEvent;
+use super::permission;
+
+impl EventTranslator {
+    pub(super) fn asked(&mut self, task: TaskId, ask: Ask) -> Vec<CopilotEvent> {
+        let whose = self.subagent_id(task);
+        let told = self.question(&ask);
+        self.asks.insert(ask.id, ask.subject);
+        vec![told.for_agent(whose)]
+    }
+
+    /// What clients are told of an ask that waits, now or again.
+    pub(crate) fn question(&self, ask: &Ask) -> CopilotEvent {
+        let request = ask.id.to_string();
+        match &ask.subject {
+            AskSubject::Permission { tool, input, reason, rules } => {
+                let content = json!({
+                    "requestId": request,
+                    "permissionRequest": permission::request(&ask.call, tool, input, reason, !rules.is_empty()),
+                    "agentMode": self.mode.to_string(),
+                    "permissionMode": "manual",
+                    "ownerSessionId": self.called,
+                });
+                CopilotEvent::persistent("permission.requested", content)
+            }
+            AskSubject::Question { question, choices } => {
+                let mut content = json!({
+                    "requestId": request,
+                    "question": question,
+                    "allowFreeform": choices.is_empty(),
+                    "toolCallId": ask.call.to_string(),
+                });
+                if !choices.is_empty() {
+                    content["choices"] = json!(choices);
+                }
+                CopilotEvent::transient("user_input.requested", content)
+            }
+            AskSubject::Plan { summary, plan, actions, recommended, .. } => {
+                let actions: Vec<&str> = actions.iter().map(|action| action.as_str()).collect();
+                let content = json!({
+                    "requestId": request,
+                    "summary": summary,
+                    "planContent": plan,
+                    "actions": actions,
+                    "recommendedAction": recommended.as_str(),
+                });
+                CopilotEvent::transient("exit_plan_mode.requested", content)
+            }
+        }
+    }
+
+    pub(super) fn decided(
+        &mut self,
+        task: TaskId,
+        ask: &AskId,
+        call: &CallId,
+        decision: AskDecision,
+        by: DecidedBy,
+    ) -> Vec<CopilotEvent> {
+        let whose = self.subagent_id(task);
+        let request = ask.to_string();
+        let Some(subject) = self.asks.remove(ask) else { return Vec::new() };
+        let told = match subject {
+            AskSubject::Permission { .. } => {
+                let result = permission_result(decision, by);
+                let content = json!({ "requestId": request, "toolCallId": call.to_string(), "result": result });
+                CopilotEvent::persistent("permission.completed", content)
+            }
+            AskSubject::Question { choices, .. } => {
+                let mut content = json!({ "requestId": request });
+                if let AskDecision::Reply { text } = decision {
+                    content["wasFreeform"] = (!choices.contains(&text)).into();
+                    content["answer"] = text.into();
+                }
+                CopilotEvent::transient("user_input.completed", content)
+            }
+            AskSubject::Plan { .. } => {
+                let mut content = json!({ "requestId": request, "approved": false });
+                match decision {
+                    AskDecision::Proceed { action } => {
+                        content["approved"] = true.into();
+                        content["selectedAction"] = action.as_str().into();
+                    }
+                    AskDecision::Deny { message: words } => content["feedback"] = words.into(),
+                    AskDecision::Allow { .. } | AskDecision::Reply { .. } => {}
+                }
+                CopilotEvent::transient("exit_plan_mode.completed", content)
+            }
+        };
+        vec![told.for_agent(whose)]
+    }
+}
+
+fn permission_result(decision: AskDecision, by: DecidedBy) -> Value {
+    match (decision, by) {
+        (AskDecision::Allow { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. }, _) => {
+            json!({ "kind": "approved" })
+        }
+        (AskDecision::Deny { .. }, DecidedBy::Deadline) => {
+            json!({ "kind": "denied-no-approval-rule-and-could-not-request-from-user" })
+        }
+        (AskDecision::Deny { message: words }, DecidedBy::User) => {
+            json!({ "kind": "denied-interactively-by-user", "feedback": words })
+        }
+    }
+}

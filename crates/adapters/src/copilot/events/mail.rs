@@ -1,0 +1,69 @@
+//! What clients are told of mail: messages as they join a conversation, and results that reach it.
+
+use protocol::{MailBody, MailDelivery, MailId, Principal, TaskId};
+use serde_json::json;
+
+use super::EventTranslator;
+use super::event::CopilotEvent;
+use super::tasks::TrackedAgent;
+
+/// Mail that nobody has read yet.
+#[derive(Debug)]
+pub(super) struct UnreadMail {
+    from: Principal,
+    delivery: &'static str,
+    body: MailBody,
+}
+
+impl EventTranslator {
+    pub(super) fn admitted(
+        &mut self,
+        task: TaskId,
+        mail: MailId,
+        from: Principal,
+        delivery: MailDelivery,
+        body: MailBody,
+    ) -> Vec<CopilotEvent> {
+        let is_running = self.agents.get(&task).is_some_and(TrackedAgent::is_running);
+        let delivery = match delivery {
+            _ if !is_running => "idle",
+            MailDelivery::Steer | MailDelivery::Interrupt => "steering",
+            MailDelivery::FollowUp => "queued",
+        };
+        if self.root == Some(task) && from == Principal::Runtime && std::mem::take(&mut self.continuation_due) {
+            self.continuations.insert(mail);
+        }
+        self.mail.insert(mail, UnreadMail { from, delivery, body });
+        match self.subagent_id(task) {
+            None => vec![CopilotEvent::transient("pending_messages.modified", json!({}))],
+            Some(_) => Vec::new(),
+        }
+    }
+
+    pub(super) fn delivered(&mut self, task: TaskId, mail: MailId) -> Option<CopilotEvent> {
+        let UnreadMail { from, delivery, body } = self.mail.remove(&mail)?;
+        let whose = self.subagent_id(task);
+        let (text, display) = match body {
+            MailBody::Text { text, display, .. } => (text, display),
+            MailBody::Result { task, .. } => return self.notification(task).map(|wire| wire.for_agent(whose)),
+        };
+        let is_continuation = self.continuations.remove(&mail);
+        let shown = if is_continuation { String::new() } else { display.unwrap_or_else(|| text.clone()) };
+        let mut content = json!({
+            "content": shown,
+            "transformedContent": text,
+            "messageId": mail.to_string(),
+            "delivery": delivery,
+            "agentMode": self.mode.to_string(),
+        });
+        match from {
+            Principal::User => {}
+            Principal::Task { id } => content["source"] = format!("agent-{id}").into(),
+            Principal::Runtime => content["source"] = "system".into(),
+        }
+        if is_continuation {
+            content["isAutopilotContinuation"] = true.into();
+        }
+        Some(CopilotEvent::persistent("user.message", content).for_agent(whose))
+    }
+}

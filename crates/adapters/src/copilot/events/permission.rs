@@ -1,0 +1,74 @@
+//! What a call that needs permission is to the family: one of a few kinds, each with fields that its clients insist on.
+
+use protocol::CallId;
+use serde_json::{Map, Value, json};
+
+use super::turns::{arguments, client_tool_name};
+
+/// A call that needs permission, in the family's words.
+pub(super) fn request(call: &CallId, tool: &str, input: &str, reason: &str, offers_rule: bool) -> Value {
+    let written: Map<String, Value> = serde_json::from_str(input).unwrap_or_default();
+    let text = |name: &str| written.get(name).and_then(Value::as_str).unwrap_or_default();
+    let mut request = match tool {
+        "shell" | "until" => json!({
+            "kind": "shell",
+            "fullCommandText": text("command"),
+            "intention": reason,
+            "commands": [{ "identifier": first_word(text("command")), "readOnly": false }],
+            "possiblePaths": [],
+            "possibleUrls": [],
+            "hasWriteFileRedirection": text("command").contains('>'),
+            "canOfferSessionApproval": offers_rule,
+        }),
+        "edit" | "create" | "apply_patch" => json!({
+            "kind": "write",
+            "intention": reason,
+            "fileName": text("path"),
+            "diff": if tool == "apply_patch" { text("patch") } else { text("new") },
+            "newFileContents": text("content"),
+            "canOfferSessionApproval": offers_rule,
+        }),
+        "view" | "grep" | "glob" => json!({ "kind": "read", "intention": reason, "path": text("path") }),
+        "web_fetch" => json!({ "kind": "url", "intention": reason, "url": text("url") }),
+        other => match other.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+            Some((server, name)) => json!({
+                "kind": "mcp",
+                "serverName": server,
+                "toolName": name,
+                "toolTitle": name,
+                "args": arguments(tool, input),
+                "readOnly": false,
+            }),
+            None => json!({
+                "kind": "custom-tool",
+                "toolName": client_tool_name(other),
+                "toolDescription": reason,
+                "args": arguments(tool, input),
+            }),
+        },
+    };
+    request["toolCallId"] = call.to_string().into();
+    request
+}
+
+fn first_word(command: &str) -> &str {
+    command.split_whitespace().next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_the_fields_that_clients_insist_on() {
+        let call = CallId("c1".into());
+        let fields = |tool: &str, input: &str| request(&call, tool, input, "it is asked about", true);
+        let shell = fields("shell", r#"{"command":"rm -r x > y"}"#);
+        assert_eq!((&shell["kind"], &shell["hasWriteFileRedirection"]), (&json!("shell"), &json!(true)));
+        assert_eq!(shell["commands"], json!([{ "identifier": "rm", "readOnly": false }]));
+        assert_eq!(fields("create", r#"{"path":"a","content":"b"}"#)["fileName"], "a");
+        assert_eq!(fields("mcp__git__log", "{}")["serverName"], "git");
+        assert_eq!(fields("weather", r#"{"city":"Oslo"}"#)["args"]["city"], "Oslo");
+        assert_eq!(fields("weather", "no json")["kind"], "custom-tool");
+    }
+}

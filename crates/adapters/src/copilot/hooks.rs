@@ -1,0 +1,129 @@
+//! Hooks that a client has. It is told of everything, and says nothing to what it has no hook for.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use hooks::ClientHookCaller;
+use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
+use serde_json::{Value, json};
+
+use super::session_clients::SessionClients;
+
+/// The hook that calls wait for.
+const GUARD: &str = "preToolUse";
+
+/// What clients of this family have hooks on.
+const EVENTS: [(HookEvent, &str); 13] = [
+    (HookEvent::SessionStart, "sessionStart"),
+    (HookEvent::SessionEnd, "sessionEnd"),
+    (HookEvent::UserPromptSubmitted, "userPromptSubmitted"),
+    (HookEvent::PreToolUse, GUARD),
+    (HookEvent::PostToolUse, "postToolUse"),
+    (HookEvent::PostToolUseFailure, "postToolUseFailure"),
+    (HookEvent::PermissionRequest, "permissionRequest"),
+    (HookEvent::SubagentStart, "subagentStart"),
+    (HookEvent::SubagentStop, "subagentStop"),
+    (HookEvent::AgentStop, "agentStop"),
+    (HookEvent::PreCompact, "preCompact"),
+    (HookEvent::Notification, "notification"),
+    (HookEvent::ErrorOccurred, "errorOccurred"),
+];
+
+/// How long a client's hook may take.
+const PATIENCE_MS: u64 = 600_000;
+
+/// The hooks of every session of this adapter: who of its clients answers them is found when they are called.
+pub(crate) fn hook_specs() -> Vec<HookSpec> {
+    let spec = |(event, id): (HookEvent, &str)| HookSpec {
+        event,
+        matcher: None,
+        action: HookAction::Client { id: id.to_owned() },
+        timeout_ms: PATIENCE_MS,
+        failure: match event {
+            HookEvent::PreToolUse => HookFailure::Closed,
+            _other => HookFailure::Open,
+        },
+        dialect: HookDialect::Camel,
+        source: format!("the client's {id}"),
+        programs: Vec::new(),
+    };
+    EVENTS.into_iter().filter(|(event, _)| hooks::is_supported_event(*event)).map(spec).collect()
+}
+
+/// Calls hooks of a session's clients.
+pub(crate) struct ClientHooks {
+    /// What clients call the session.
+    session: String,
+    clients: Arc<SessionClients>,
+}
+
+impl ClientHooks {
+    pub(crate) fn new(session: String, audience: Arc<SessionClients>) -> ClientHooks {
+        ClientHooks { session, clients: audience }
+    }
+
+    async fn invoke(&self, id: &str, mut input: Value) -> Result<String, String> {
+        let Some(member) = self.clients.newest_with(|abilities| abilities.hooks) else {
+            // A guard that went away has not said yes.
+            return match id == GUARD && self.clients.has_lost_hooks() {
+                true => Err("the client that has it has left; resume the session".to_owned()),
+                false => Ok("{}".to_owned()),
+            };
+        };
+        input["sessionId"] = self.session.as_str().into();
+        let params = json!({ "sessionId": self.session, "hookType": id, "input": input });
+        let answer = member.peer.request("hooks.invoke", params).await.map_err(|error| error.message)?;
+        match &answer["output"] {
+            Value::Null => Ok("{}".to_owned()),
+            output @ Value::Object(_) => Ok(output.to_string()),
+            _other => Err("its answer is no object".to_owned()),
+        }
+    }
+}
+
+impl fmt::Debug for ClientHooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the hooks of the clients of {}", self.session)
+    }
+}
+
+impl ClientHookCaller for ClientHooks {
+    fn call<'a>(
+        &'a self,
+        id: &'a str,
+        payload: Value,
+    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>> {
+        Box::pin(self.invoke(id, payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rpc::{Connection, ConnectionLimits, Framing};
+
+    use super::*;
+    use crate::copilot::peer::ClientPeer;
+    use crate::copilot::session_clients::{ClientCapabilities, SessionClient};
+
+    #[tokio::test]
+    async fn d6_a_call_is_not_let_through_when_its_guard_has_left() {
+        let (_client, adapter) = tokio::io::duplex(4096);
+        let (input, output) = tokio::io::split(adapter);
+        let connection = Connection::new(input, output, Framing::ContentLength, ConnectionLimits::LOCAL);
+        let peer = Arc::new(ClientPeer::new(connection.outbox().clone()));
+        let member = |hooks: bool| {
+            SessionClient::new(Arc::clone(&peer), ClientCapabilities { hooks, ..ClientCapabilities::default() }).0
+        };
+        let audience = Arc::<SessionClients>::default();
+        let hooks = ClientHooks::new("a session".to_owned(), Arc::clone(&audience));
+        assert_eq!(hooks.invoke(GUARD, json!({})).await.as_deref(), Ok("{}"));
+        let guard = member(true);
+        audience.add(Arc::clone(&guard));
+        audience.remove(&guard);
+        assert!(hooks.invoke(GUARD, json!({})).await.is_err());
+        assert_eq!(hooks.invoke("agentStop", json!({})).await.as_deref(), Ok("{}"));
+        audience.add(member(false));
+        assert_eq!(hooks.invoke(GUARD, json!({})).await.as_deref(), Ok("{}"), "whoever comes next wants none");
+    }
+}

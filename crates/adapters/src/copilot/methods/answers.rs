@@ -1,0 +1,105 @@
+//! What clients answer to what they were told waits for them: tool calls, permissions, questions and plans.
+
+use std::sync::atomic::Ordering;
+
+use protocol::api::{AsksParams, AsksResult, DecideParams, Method};
+use protocol::{AskDecision, AskId, AskSubject, PlanAction};
+use rpc::ErrorObject;
+use serde_json::{Value, json};
+
+use super::unhandled;
+use crate::copilot::client_tools::ClientToolResult;
+use crate::copilot::connection::CopilotConnection;
+use crate::copilot::hosted_session::HostedSession;
+use crate::copilot::questions::{self, plan_decision};
+
+pub(crate) async fn call(
+    _visit: &CopilotConnection,
+    session: &HostedSession,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorObject> {
+    let request = params["requestId"].as_str().unwrap_or_default();
+    match method {
+        "session.tools.handlePendingToolCall" => {
+            Ok(json!({ "success": session.tool_calls.answer(request, ClientToolResult::read(&params)) }))
+        }
+        "session.permissions.handlePendingPermissionRequest" => {
+            let decision = permission_decision(session, request, &params["result"]).await?;
+            decide(session, request, decision).await
+        }
+        "session.permissions.setApproveAll" => {
+            session.approve_all(params["enabled"] == true);
+            let is_on = session.approves_all.load(Ordering::Acquire);
+            Ok(json!({ "success": is_on == (params["enabled"] == true) }))
+        }
+        "session.permissions.setMode" => {
+            session.approve_all(params["mode"] == "allow-all");
+            let mode = if session.approves_all.load(Ordering::Acquire) { "allow-all" } else { "manual" };
+            Ok(json!({ "success": params["mode"] == mode, "mode": mode }))
+        }
+        "session.ui.handlePendingUserInput" => {
+            let text = params["response"]["answer"].as_str().unwrap_or_default().to_owned();
+            decide(session, request, AskDecision::Reply { text }).await
+        }
+        "session.ui.handlePendingExitPlanMode" => {
+            decide(session, request, plan_decision(&params["response"], PlanAction::Interactive)).await
+        }
+        // Nothing is ever asked in that form.
+        "session.ui.handlePendingElicitation" => Ok(json!({ "success": false })),
+        "session.ui.elicitation" => Ok(json!({ "action": "decline" })),
+        other => Err(unhandled(other)),
+    }
+}
+
+/// Decides on an ask; one that does not wait any more is no success.
+async fn decide(session: &HostedSession, request: &str, decision: AskDecision) -> Result<Value, ErrorObject> {
+    let decided = DecideParams { ask: AskId(request.to_owned()), decision };
+    Ok(json!({ "success": questions::decide(session, decided).await }))
+}
+
+/// A client's word on a permission.
+async fn permission_decision(
+    session: &HostedSession,
+    request: &str,
+    result: &Value,
+) -> Result<AskDecision, ErrorObject> {
+    let word = |name: &str| result[name].as_str().unwrap_or_default().to_owned();
+    let kind = word("kind");
+    Ok(match kind.as_str() {
+        "approve-once" | "approved" => AskDecision::Allow { rules: Vec::new(), input: None },
+        "approve-for-session"
+        | "approve-for-location"
+        | "approve-permanently"
+        | "approved-for-session"
+        | "approved-for-location" => AskDecision::Allow { rules: rules(session, request).await?, input: None },
+        "approve-read-only-for-session" => {
+            // To look is granted, and no more than that.
+            let reads = |rule: &String| rule == "read" || rule.starts_with("read(");
+            let mut rules = rules(session, request).await?;
+            rules.retain(reads);
+            AskDecision::Allow { rules, input: None }
+        }
+        "reject" | "denied-interactively-by-user" => AskDecision::Deny { message: word("feedback") },
+        "user-not-available" | "denied-no-approval-rule-and-could-not-request-from-user" => {
+            AskDecision::Deny { message: "nobody was there to ask".to_owned() }
+        }
+        "cancelled" => AskDecision::Deny { message: word("reason") },
+        "denied-by-rules" => AskDecision::Deny { message: "a rule denies it".to_owned() },
+        "denied-by-content-exclusion-policy" | "denied-by-permission-request-hook" => {
+            AskDecision::Deny { message: word("message") }
+        }
+        other => return Err(ErrorObject::bad_params(format!("`{other}` is no decision on a permission"))),
+    })
+}
+
+/// The rules that would allow the call and its like, if there may be any.
+async fn rules(session: &HostedSession, request: &str) -> Result<Vec<String>, ErrorObject> {
+    let wanted = AsksParams { limit: Some(1000), ..AsksParams::default() };
+    let open: AsksResult = session.call(Method::AsksList, wanted).await?;
+    let ask = open.asks.into_iter().map(|row| row.ask).find(|ask| ask.id.0 == request);
+    Ok(ask.map_or_else(Vec::new, |ask| match ask.subject {
+        AskSubject::Permission { rules, .. } => rules,
+        AskSubject::Question { .. } | AskSubject::Plan { .. } => Vec::new(),
+    }))
+}

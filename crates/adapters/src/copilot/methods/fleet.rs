@@ -1,0 +1,30 @@
+//! `session.fleet.start`.
+
+use protocol::api::{FleetParams, FleetResult, Method};
+use rpc::ErrorObject;
+use serde_json::{Value, json};
+
+use super::fields::optional_text;
+use super::unhandled;
+use crate::copilot::connection::CopilotConnection;
+use crate::copilot::hosted_session::HostedSession;
+
+pub(crate) async fn call(
+    _visit: &CopilotConnection,
+    session: &HostedSession,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorObject> {
+    match method {
+        "session.fleet.start" => {
+            let prompt = optional_text(&params, "prompt").map(str::to_owned);
+            session.resume_unfinished().await?;
+            let FleetResult { started } = session.call(Method::SessionFleetStart, FleetParams { prompt }).await?;
+            if params["wait"] == true {
+                session.wait_until_quiet().await;
+            }
+            Ok(json!({ "started": started }))
+        }
+        other => Err(unhandled(other)),
+    }
+}

@@ -1,0 +1,66 @@
+//! `session.model.*`: the model that the session's own agent asks.
+
+use protocol::api::{Method, ModelParams};
+use rpc::ErrorObject;
+use serde_json::{Value, json};
+
+use super::fields::required_text;
+use super::unhandled;
+use crate::ClientProvider;
+use crate::copilot::connection::CopilotConnection;
+use crate::copilot::hosted_session::HostedSession;
+
+pub(crate) async fn call(
+    _visit: &CopilotConnection,
+    session: &HostedSession,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorObject> {
+    match method {
+        "session.model.getCurrent" => Ok(json!({ "modelId": current(session).await? })),
+        "session.model.switchTo" => {
+            let model = resolve_model(&current(session).await?, required_text(&params, "modelId")?);
+            let _done: Value = session.call(Method::ModelSet, ModelParams { model }).await?;
+            let model = current(session).await?;
+            Ok(json!({ "modelId": model, "status": "applied", "modelState": { "modelId": model } }))
+        }
+        "session.model.list" => {
+            let model = current(session).await?;
+            Ok(json!({ "list": [model_view(&model)] }))
+        }
+        other => Err(unhandled(other)),
+    }
+}
+
+async fn current(session: &HostedSession) -> Result<String, ErrorObject> {
+    let ModelParams { model } = session.call(Method::ModelGet, json!({})).await?;
+    Ok(model)
+}
+
+/// The model that a client means: at a provider of its own, models go by their own names.
+fn resolve_model(current: &str, wanted: &str) -> String {
+    let (own, known) = (format!("{}/", ClientProvider::NAME), wanted.contains('/'));
+    if current.starts_with(&own) && !known { format!("{own}{wanted}") } else { wanted.to_owned() }
+}
+
+/// How many tokens a model takes, as far as clients are told: they only show it.
+const CONTEXT: u64 = 128_000;
+
+/// A model as clients know it.
+pub(crate) fn model_view(model: &str) -> Value {
+    let supports = json!({ "vision": true, "reasoningEffort": true });
+    let limits = json!({ "max_context_window_tokens": CONTEXT });
+    json!({ "id": model, "name": model, "capabilities": { "supports": supports, "limits": limits } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d1_a_model_of_the_client_s_own_provider_goes_by_its_own_name() {
+        assert_eq!(resolve_model("client/a", "b"), "client/b");
+        assert_eq!(resolve_model("client/a", "openai/b"), "openai/b");
+        assert_eq!(resolve_model("script/x.yaml", "b"), "b");
+    }
+}

@@ -1,0 +1,85 @@
+//! `session.autopilotObjective.getState`: what the session's own agent is at on autopilot, as the log tells.
+
+use protocol::api::{Method, TasksPage, TasksParams};
+use protocol::{AutopilotStop, Envelope, Event, MailBody, Principal, SessionMode, TaskType};
+use rpc::ErrorObject;
+use serde_json::{Value, json};
+use store::SessionReader;
+
+use super::unhandled;
+use crate::copilot::connection::CopilotConnection;
+use crate::copilot::hosted_session::HostedSession;
+
+pub(crate) async fn call(
+    _visit: &CopilotConnection,
+    session: &HostedSession,
+    method: &str,
+    _params: Value,
+) -> Result<Value, ErrorObject> {
+    match method {
+        "session.autopilotObjective.getState" => Ok(json!({ "state": state(session).await? })),
+        other => Err(unhandled(other)),
+    }
+}
+
+async fn state(session: &HostedSession) -> Result<Option<Value>, ErrorObject> {
+    let wanted = TasksParams { kind: Some(TaskType::Main), ..TasksParams::default() };
+    let TasksPage { tasks, .. } = session.call(Method::TasksList, wanted).await?;
+    let Some(root) = tasks.first().map(|task| task.id) else { return Ok(None) };
+    let (home, id) = (session.home().clone(), session.id());
+    let reading = tokio::task::spawn_blocking(move || SessionReader::open(&home, id)?.task_events(root));
+    let log = reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)?;
+    Ok(log.into_iter().fold(ObjectiveProgress::default(), ObjectiveProgress::read).into_state())
+}
+
+/// Where the agent is with its objectives.
+#[derive(Debug, Default)]
+struct ObjectiveProgress {
+    mode: SessionMode,
+    /// How many objectives there were.
+    number: u64,
+    objective: Option<String>,
+    continues: u32,
+    stopped: Option<AutopilotStop>,
+}
+
+impl ObjectiveProgress {
+    fn read(mut self, envelope: Envelope) -> ObjectiveProgress {
+        match envelope.entry.event {
+            Event::ModeChanged { mode, .. } => self.mode = mode,
+            Event::MailAdmitted { from: Principal::User, body: MailBody::Text { text, .. }, .. }
+                if self.mode == SessionMode::Autopilot =>
+            {
+                let number = self.number + 1;
+                return ObjectiveProgress {
+                    mode: self.mode,
+                    number,
+                    objective: Some(text),
+                    ..ObjectiveProgress::default()
+                };
+            }
+            Event::AutopilotContinued { count, .. } => self.continues = count,
+            Event::AutopilotStopped { why, .. } => self.stopped = Some(why),
+            _other => {}
+        }
+        self
+    }
+
+    fn into_state(self) -> Option<Value> {
+        let mut state = json!({
+            "id": self.number,
+            "objective": self.objective?,
+            "status": "active",
+            "turnCount": self.continues,
+            "creditCountNanoAiu": "0",
+        });
+        match self.stopped {
+            None => {}
+            Some(AutopilotStop::Complete { summary }) => {
+                (state["status"], state["completionSummary"]) = ("completed".into(), summary.into());
+            }
+            Some(why) => (state["status"], state["pauseReason"]) = ("paused".into(), why.as_str().into()),
+        }
+        Some(state)
+    }
+}

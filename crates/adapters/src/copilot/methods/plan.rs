@@ -1,0 +1,77 @@
+//! `session.plan.*`: the plan, and the todos that were made of it.
+
+use protocol::api::{Method, PlanParams, PlanResult, TodoView, TodosPage, TodosParams};
+use rpc::ErrorObject;
+use serde_json::{Value, json};
+
+use super::fields::required_text;
+use super::unhandled;
+use crate::copilot::connection::CopilotConnection;
+use crate::copilot::hosted_session::HostedSession;
+
+/// How many todos are asked for at once.
+const PAGE: u64 = 1_000;
+
+pub(crate) async fn call(
+    _visit: &CopilotConnection,
+    session: &HostedSession,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorObject> {
+    match method {
+        "session.plan.read" => {
+            let content = read(session).await?;
+            let path = content.is_some().then(|| session.home().plan_file(session.id()));
+            Ok(json!({ "exists": content.is_some(), "content": content, "path": path }))
+        }
+        "session.plan.update" => {
+            let operation = if read(session).await?.is_some() { "update" } else { "create" };
+            let plan = PlanParams { text: required_text(&params, "content")?.to_owned() };
+            let _done: Value = session.call(Method::PlanUpdate, plan).await?;
+            session.emit("session.plan_changed", json!({ "operation": operation }));
+            Ok(Value::Null)
+        }
+        "session.plan.delete" => {
+            let _done: Value = session.call(Method::PlanDelete, json!({})).await?;
+            session.emit("session.plan_changed", json!({ "operation": "delete" }));
+            Ok(Value::Null)
+        }
+        "session.plan.readSqlTodos" => Ok(json!({ "rows": todos(session).await?.iter().map(row).collect::<Vec<_>>() })),
+        "session.plan.readSqlTodosWithDependencies" => {
+            let todos = todos(session).await?;
+            let dependencies: Vec<Value> = todos.iter().flat_map(dependencies).collect();
+            Ok(json!({ "rows": todos.iter().map(row).collect::<Vec<_>>(), "dependencies": dependencies }))
+        }
+        other => Err(unhandled(other)),
+    }
+}
+
+async fn read(session: &HostedSession) -> Result<Option<String>, ErrorObject> {
+    let PlanResult { text } = session.call(Method::PlanRead, json!({})).await?;
+    Ok(text)
+}
+
+async fn todos(session: &HostedSession) -> Result<Vec<TodoView>, ErrorObject> {
+    let mut all = Vec::new();
+    loop {
+        let wanted = TodosParams { offset: all.len() as u64, limit: Some(PAGE), ..TodosParams::default() };
+        let page: TodosPage = session.call(Method::TodosList, wanted).await?;
+        let is_last = page.todos.is_empty();
+        all.extend(page.todos);
+        if is_last || all.len() as u64 >= page.total {
+            return Ok(all);
+        }
+    }
+}
+
+fn row(todo: &TodoView) -> Value {
+    let mut row = json!({ "id": todo.id, "title": todo.title, "status": todo.status.as_str() });
+    if let Some(description) = &todo.description {
+        row["description"] = description.as_str().into();
+    }
+    row
+}
+
+fn dependencies(todo: &TodoView) -> impl Iterator<Item = Value> {
+    todo.depends_on.iter().map(|on| json!({ "todoId": todo.id, "dependsOn": on }))
+}

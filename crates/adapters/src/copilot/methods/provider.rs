@@ -1,0 +1,237 @@
+//! The provider that a client brings along with a session: where its model is asked, and with which key.
+
+use std::collections::BTreeMap;
+
+use model::{ModelListing, Provider, ProviderKey, RequestExtras, WireFormat};
+use net::Secret;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use rpc::ErrorObject;
+
+use crate::{ClientProvider, OpenRequest};
+
+/// Has a session use the provider that `session.create` or `session.resume` names, if it names one.
+pub(crate) fn apply(order: &mut OpenRequest, params: &Value) -> Result<(), ErrorObject> {
+    let given = &params["provider"];
+    if !given.is_null() {
+        let offer = CopilotProviderParams::read(given).and_then(CopilotProviderParams::into_provider);
+        order.provider = Some(offer.map_err(ErrorObject::bad_params)?);
+    }
+    Ok(())
+}
+
+/// Most headers that a client may add.
+const HEADERS: usize = 32;
+
+/// A provider as the Copilot SDKs describe it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CopilotProviderParams {
+    /// What it speaks: `openai`, `azure` or `anthropic`.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// Which of its two forms an OpenAI server speaks: `completions` or `responses`.
+    pub wire_api: Option<String>,
+    /// Where it is.
+    pub base_url: String,
+    /// Its key.
+    #[serde(deserialize_with = "secret")]
+    pub api_key: Option<Secret>,
+    /// A key that is sent as a bearer token, whatever it speaks.
+    #[serde(deserialize_with = "secret")]
+    pub bearer_token: Option<Secret>,
+    /// Whether the client would give a token for each request, which it is not asked for.
+    pub has_bearer_token_provider: bool,
+    /// What only Azure needs.
+    pub azure: Option<AzureOptions>,
+    /// More headers.
+    #[serde(deserialize_with = "headers")]
+    pub headers: BTreeMap<String, Secret>,
+    /// What its model is known by.
+    pub model_id: Option<String>,
+    /// What its model is called there, if that is something else.
+    pub wire_model: Option<String>,
+    /// Most tokens of a request.
+    pub max_prompt_tokens: Option<u32>,
+    /// Most tokens of an answer.
+    pub max_output_tokens: Option<u32>,
+}
+
+/// What only Azure needs.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AzureOptions {
+    /// The version of its API; the newest when absent.
+    pub api_version: Option<String>,
+}
+
+/// What a provider speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ProviderDialect {
+    OpenAi,
+    Azure,
+    Anthropic,
+}
+
+impl CopilotProviderParams {
+    /// Reads `provider` of `session.create` and `session.resume`.
+    pub fn read(given: &Value) -> Result<CopilotProviderParams, String> {
+        // What is wrong may stand beside a key, so it is not repeated.
+        CopilotProviderParams::deserialize(given).map_err(|_error| "provider is not what the SDKs describe".into())
+    }
+
+    /// The provider in our words.
+    pub fn into_provider(self) -> Result<ClientProvider, String> {
+        if self.has_bearer_token_provider {
+            return Err("provider.bearerTokenProvider is not served: give an apiKey or a bearerToken".into());
+        }
+        let speech = self.dialect()?;
+        let wire = self.wire(speech)?;
+        let model = self.wire_model.clone().or_else(|| self.model_id.clone()).filter(|name| !name.is_empty());
+        let (base_url, query) = self.address(speech, model.as_deref())?;
+        let (key, mut carried) = self.key(speech);
+        if self.headers.len() > HEADERS {
+            return Err(format!("provider.headers has more than {HEADERS} headers"));
+        }
+        carried.extend(self.headers.clone());
+        let extra = RequestExtras { headers: carried, query };
+        let models = model.iter().map(|name| (name.clone(), self.model_limits())).collect();
+        let at = Provider { wire, base_url, key, is_small: false, max_concurrent_requests: None, extra, models };
+        Ok(ClientProvider { provider: at, model })
+    }
+
+    fn dialect(&self) -> Result<ProviderDialect, String> {
+        match self.kind.as_deref() {
+            None | Some("openai") => Ok(ProviderDialect::OpenAi),
+            Some("azure") => Ok(ProviderDialect::Azure),
+            Some("anthropic") => Ok(ProviderDialect::Anthropic),
+            Some(other) => Err(format!("provider.type `{other}` is not known; it is openai, azure or anthropic")),
+        }
+    }
+
+    fn wire(&self, speech: ProviderDialect) -> Result<WireFormat, String> {
+        match (speech, self.wire_api.as_deref()) {
+            (ProviderDialect::Anthropic, _) => Ok(WireFormat::Anthropic),
+            (ProviderDialect::OpenAi | ProviderDialect::Azure, None | Some("completions")) => Ok(WireFormat::Chat),
+            (ProviderDialect::OpenAi | ProviderDialect::Azure, Some("responses")) => Ok(WireFormat::Responses),
+            (ProviderDialect::OpenAi | ProviderDialect::Azure, Some(other)) => {
+                Err(format!("provider.wireApi `{other}` is not known; it is completions or responses"))
+            }
+        }
+    }
+
+    /// Where requests go, and what follows their path. An Azure server with a version has a place for each model.
+    fn address(&self, speech: ProviderDialect, model: Option<&str>) -> Result<(String, Option<String>), String> {
+        let base = self.base_url.trim().trim_end_matches('/');
+        let version = self.azure.as_ref().and_then(|azure| azure.api_version.clone());
+        match (speech, version) {
+            (ProviderDialect::OpenAi, _) => Ok((base.to_owned(), None)),
+            (ProviderDialect::Anthropic, _) => Ok((base.strip_suffix("/v1").unwrap_or(base).to_owned(), None)),
+            (ProviderDialect::Azure, _) if base.contains("/openai") => Ok((base.to_owned(), None)),
+            (ProviderDialect::Azure, None) => Ok((format!("{base}/openai/v1"), None)),
+            (ProviderDialect::Azure, Some(version)) => {
+                let model = model.ok_or("provider.modelId is missing; Azure with an apiVersion needs it")?;
+                let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+                if !plain(&version) || !plain(model) {
+                    return Err(
+                        "provider.azure.apiVersion and provider.modelId are letters, digits, `-`, `_`, `.`".into()
+                    );
+                }
+                Ok((format!("{base}/openai/deployments/{model}"), Some(format!("api-version={version}"))))
+            }
+        }
+    }
+
+    /// The key as its wire sends it, or as headers where that is not how it is sent.
+    fn key(&self, speech: ProviderDialect) -> (ProviderKey, Vec<(String, Secret)>) {
+        match (speech, &self.bearer_token, &self.api_key) {
+            (_, None, None) => (ProviderKey::NotNeeded, Vec::new()),
+            (ProviderDialect::OpenAi | ProviderDialect::Azure, Some(token), _) => {
+                (ProviderKey::Present(token.clone()), Vec::new())
+            }
+            (ProviderDialect::Anthropic, Some(token), _) => (
+                ProviderKey::NotNeeded,
+                vec![("authorization".into(), Secret::new(format!("Bearer {}", token.reveal())))],
+            ),
+            (ProviderDialect::Azure, None, Some(key)) => {
+                (ProviderKey::NotNeeded, vec![("api-key".into(), key.clone())])
+            }
+            (ProviderDialect::OpenAi | ProviderDialect::Anthropic, None, Some(key)) => {
+                (ProviderKey::Present(key.clone()), Vec::new())
+            }
+        }
+    }
+
+    fn model_limits(&self) -> ModelListing {
+        let output = self.max_output_tokens.filter(|tokens| *tokens > 0);
+        let prompt = self.max_prompt_tokens.filter(|tokens| *tokens > 0);
+        let context = prompt.map(|tokens| u64::from(tokens) + u64::from(output.unwrap_or_default()));
+        ModelListing { price: None, context, max_output: output }
+    }
+}
+
+fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Secret>, D::Error> {
+    let words = Option::<String>::deserialize(from)?;
+    Ok(words.map(|words| words.trim().to_owned()).filter(|words| !words.is_empty()).map(Secret::new))
+}
+
+fn headers<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Secret>, D::Error> {
+    let given = Option::<BTreeMap<String, String>>::deserialize(from)?.unwrap_or_default();
+    Ok(given.into_iter().map(|(name, value)| (name, Secret::new(value))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn provider(given: Value) -> Result<ClientProvider, String> {
+        CopilotProviderParams::read(&given)?.into_provider()
+    }
+
+    #[test]
+    fn d1_a_provider_of_the_client_is_understood_in_all_its_kinds() {
+        let plain = provider(json!({ "baseUrl": "http://127.0.0.1:1/v1/", "apiKey": "sk-1", "modelId": "m" })).unwrap();
+        assert_eq!(plain.provider.wire, WireFormat::Chat);
+        assert_eq!(plain.provider.base_url, "http://127.0.0.1:1/v1");
+        assert_eq!(plain.provider.key, ProviderKey::Present(Secret::new("sk-1")));
+        assert_eq!(plain.model.as_deref(), Some("m"));
+        let responses = provider(json!({ "type": "openai", "wireApi": "responses", "baseUrl": "https://h" })).unwrap();
+        assert_eq!((responses.provider.wire, responses.provider.key), (WireFormat::Responses, ProviderKey::NotNeeded));
+        let claude = json!({ "type": "anthropic", "baseUrl": "https://h/v1", "bearerToken": "t", "wireModel": "w" });
+        let claude = provider(claude).unwrap();
+        assert_eq!((claude.provider.wire, claude.provider.base_url.as_str()), (WireFormat::Anthropic, "https://h"));
+        assert_eq!(claude.provider.extra.headers, [("authorization".to_owned(), Secret::new("Bearer t"))]);
+    }
+
+    #[test]
+    fn d1_azure_has_its_own_addresses_and_its_own_header() {
+        let newest = json!({ "type": "azure", "baseUrl": "https://h", "apiKey": "k", "modelId": "m" });
+        let newest = provider(newest).unwrap();
+        assert_eq!(newest.provider.base_url, "https://h/openai/v1");
+        assert_eq!(newest.provider.extra.headers, [("api-key".to_owned(), Secret::new("k"))]);
+        let old =
+            json!({ "type": "azure", "baseUrl": "https://h", "modelId": "m", "azure": { "apiVersion": "2024-10-21" } });
+        let old = provider(old).unwrap();
+        assert_eq!(old.provider.base_url, "https://h/openai/deployments/m");
+        assert_eq!(old.provider.extra.query.as_deref(), Some("api-version=2024-10-21"));
+        let hostile =
+            json!({ "type": "azure", "baseUrl": "https://h", "modelId": "../x", "azure": { "apiVersion": "1" } });
+        assert!(provider(hostile).is_err());
+    }
+
+    #[test]
+    fn d1_what_is_no_provider_is_refused_without_showing_a_key() {
+        let wrong = provider(json!({ "baseUrl": 7, "apiKey": "sk-hidden" })).unwrap_err();
+        assert!(!wrong.contains("sk-hidden"), "{wrong}");
+        let asks = json!({ "baseUrl": "https://h", "hasBearerTokenProvider": true });
+        assert!(provider(asks).unwrap_err().contains("bearerTokenProvider is not served"));
+        assert!(provider(json!({ "type": "fax", "baseUrl": "https://h" })).unwrap_err().contains("fax"));
+        assert!(
+            !format!("{:?}", CopilotProviderParams::read(&json!({ "apiKey": "sk-hidden" })).unwrap())
+                .contains("sk-hidden")
+        );
+    }
+}

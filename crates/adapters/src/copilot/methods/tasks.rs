@@ -1,0 +1,192 @@
+//! `session.tasks.*`: the agents and commands of a session, and the tasks that clients run themselves.
+
+mod output;
+mod view;
+
+use protocol::api::{
+    ExternalTaskIdParams, Method, RefusalKind, SendParams, StartAgentParams, StartAgentResult, StopTaskParams,
+    TaskParams, TaskRecord, TaskView, TasksPage, TasksParams,
+};
+use protocol::{CancelMode, MailDelivery, TaskId, TaskType};
+use rpc::ErrorObject;
+use serde_json::{Value, json};
+use store::SessionReader;
+
+use super::fields::{optional_text, required_text};
+use super::unhandled;
+use crate::copilot::client_tasks;
+use crate::copilot::connection::CopilotConnection;
+use crate::copilot::hosted_session::HostedSession;
+
+/// How many tasks are asked for at once.
+const PAGE: u64 = 1_000;
+
+pub(crate) async fn call(
+    visit: &CopilotConnection,
+    session: &HostedSession,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorObject> {
+    match method {
+        "session.tasks.list" => list(session).await,
+        "session.tasks.startAgent" => start_agent(session, &params).await,
+        "session.tasks.getProgress" => progress(session, &params).await,
+        "session.tasks.sendMessage" => send(session, &params).await,
+        "session.tasks.cancel" => cancel(session, &params).await,
+        "session.tasks.remove" => remove(session, &params).await,
+        "session.tasks.promoteToBackground" => {
+            let task = task_param(&params)?;
+            let done: Result<Value, _> = session.call(Method::TasksPromote, TaskParams { task }).await;
+            Ok(json!({ "promoted": unless_refused(done)? }))
+        }
+        "session.tasks.getCurrentPromotable" => match promotable(session).await? {
+            Some(task) => Ok(json!({ "task": task_view(session, &task)? })),
+            None => Ok(json!({})),
+        },
+        "session.tasks.promoteCurrentToBackground" => promote_current(session).await,
+        "session.tasks.waitForPending" => {
+            session.wait_until_quiet().await;
+            Ok(json!({}))
+        }
+        // What is listed is always as it is.
+        "session.tasks.refresh" => Ok(json!({})),
+        "session.tasks.readOutput" => output::read(session, &params).await,
+        "session.tasks.register" => client_tasks::register(session, visit.peer(), &params).await,
+        "session.tasks.update" => client_tasks::update(session, &visit.peer(), &params).await,
+        other => Err(unhandled(other)),
+    }
+}
+
+async fn list(session: &HostedSession) -> Result<Value, ErrorObject> {
+    let mut tasks = Vec::new();
+    for task in below_root(session).await? {
+        tasks.push(task_view(session, &task)?);
+    }
+    tasks.extend(client_tasks::all(session).await?.iter().map(client_tasks::task_view));
+    Ok(json!({ "tasks": tasks }))
+}
+
+/// Every task but the session's own.
+async fn below_root(session: &HostedSession) -> Result<Vec<TaskView>, ErrorObject> {
+    let (mut all, mut offset) = (Vec::new(), 0);
+    loop {
+        let wanted = TasksParams { offset, limit: Some(PAGE), ..TasksParams::default() };
+        let TasksPage { tasks, total } = session.call(Method::TasksList, wanted).await?;
+        let is_last = tasks.is_empty();
+        offset += tasks.len() as u64;
+        all.extend(tasks.into_iter().filter(|task| task.kind != TaskType::Main));
+        if is_last || offset >= total {
+            return Ok(all);
+        }
+    }
+}
+
+fn task_view(session: &HostedSession, task: &TaskView) -> Result<Value, ErrorObject> {
+    let call = SessionReader::open(session.home(), session.id()).and_then(|reader| reader.call_of(task.id));
+    Ok(view::task(task, call.map_err(ErrorObject::internal)?.as_ref()))
+}
+
+async fn start_agent(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
+    let wanted = StartAgentParams {
+        agent: required_text(params, "agentType")?.to_owned(),
+        prompt: required_text(params, "prompt")?.to_owned(),
+        name: optional_text(params, "name").map(str::to_owned),
+        description: optional_text(params, "description").map(str::to_owned),
+        model: optional_text(params, "model").map(str::to_owned),
+    };
+    session.resume_unfinished().await?;
+    let StartAgentResult { task } = session.call(Method::AgentsStart, wanted).await?;
+    Ok(json!({ "agentId": task.to_string() }))
+}
+
+async fn progress(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
+    let id = required_text(params, "id")?;
+    if let Some(external_task) = client_tasks::find(session, id).await? {
+        return Ok(json!({ "progress": client_tasks::progress(&external_task) }));
+    }
+    let Some(record) = record(session, id).await? else { return Ok(json!({ "progress": null })) };
+    Ok(json!({ "progress": match record.task.kind {
+        TaskType::Shell => json!({ "type": "shell", "recentOutput": output::task_output(session, record.task.id).await? }),
+        TaskType::Main | TaskType::Agent => view::progress(&record),
+    }}))
+}
+
+async fn record(session: &HostedSession, id: &str) -> Result<Option<TaskRecord>, ErrorObject> {
+    let Ok(task) = id.parse::<TaskId>() else { return Ok(None) };
+    match session.call(Method::TasksGet, TaskParams { task }).await {
+        Ok(record) => Ok(Some(record)),
+        Err(error) if is_refusal(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+async fn send(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
+    let message = SendParams {
+        task: Some(task_param(params)?),
+        text: required_text(params, "message")?.to_owned(),
+        images: Vec::new(),
+        delivery: MailDelivery::Steer,
+        display: None,
+    };
+    session.resume_unfinished().await?;
+    let sent: Result<Value, _> = session.call(Method::SessionSend, message).await;
+    match sent {
+        Ok(_receipt) => Ok(json!({ "sent": true })),
+        Err(error) if is_refusal(&error) => Ok(json!({ "sent": false, "error": error.message })),
+        Err(error) => Err(error),
+    }
+}
+
+async fn cancel(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
+    if let Some(external_task) = client_tasks::find(session, required_text(params, "id")?).await? {
+        return Ok(json!({ "cancelled": client_tasks::cancel(session, &external_task).await? }));
+    }
+    let stop = StopTaskParams { task: task_param(params)?, how: CancelMode::Abort };
+    let stopped: Result<Value, _> = session.call(Method::TasksStop, stop).await;
+    Ok(json!({ "cancelled": unless_refused(stopped)? }))
+}
+
+async fn remove(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
+    let forgotten: Result<Value, _> = match client_tasks::find(session, required_text(params, "id")?).await? {
+        Some(external_task) => {
+            session.call(Method::ExternalTasksForget, ExternalTaskIdParams { id: external_task.id }).await
+        }
+        None => session.call(Method::TasksForget, TaskParams { task: task_param(params)? }).await,
+    };
+    Ok(json!({ "removed": unless_refused(forgotten)? }))
+}
+
+/// The task that the session's own agent waits for, the newest of them.
+async fn promotable(session: &HostedSession) -> Result<Option<TaskView>, ErrorObject> {
+    Ok(below_root(session).await?.into_iter().rev().find(view::is_promotable))
+}
+
+async fn promote_current(session: &HostedSession) -> Result<Value, ErrorObject> {
+    let Some(TaskView { id: task, .. }) = promotable(session).await? else { return Ok(json!({})) };
+    let done: Result<Value, _> = session.call(Method::TasksPromote, TaskParams { task }).await;
+    if !unless_refused(done)? {
+        return Ok(json!({}));
+    }
+    let TaskRecord { task, .. } = session.call(Method::TasksGet, TaskParams { task }).await?;
+    Ok(json!({ "task": task_view(session, &task)? }))
+}
+
+/// The task that the parameters name.
+fn task_param(params: &Value) -> Result<TaskId, ErrorObject> {
+    let id = required_text(params, "id")?;
+    id.parse().map_err(|_| ErrorObject::internal(format!("Task not found: {id}")))
+}
+
+/// Whether something was done; what the session refused was not.
+fn unless_refused(done: Result<Value, ErrorObject>) -> Result<bool, ErrorObject> {
+    match done {
+        Ok(_) => Ok(true),
+        Err(error) if is_refusal(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_refusal(error: &ErrorObject) -> bool {
+    let kind = error.data.as_ref().map(|data| data["kind"].clone());
+    kind.is_some_and(|kind| serde_json::from_value::<RefusalKind>(kind).is_ok())
+}

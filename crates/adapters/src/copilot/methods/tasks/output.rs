@@ -1,0 +1,103 @@
+//! `session.tasks.readOutput`: what a task printed since a client last looked.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use protocol::TaskId;
+use protocol::api::{Method, OutputResult, TaskParams};
+use rpc::ErrorObject;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::super::fields::{optional_text, required_text};
+use super::{record, view};
+use crate::copilot::hosted_session::HostedSession;
+
+/// Longest that a call waits for more.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// How long it waits before it looks again: nobody is told of output.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What is new, or how the task ended; waits a while for either.
+pub(super) async fn read(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
+    let id = required_text(params, "id")?;
+    let cursor = optional_text(params, "cursor").map(OutputCursor::read).unwrap_or_default();
+    let patience = Duration::from_millis(params["waitMs"].as_u64().unwrap_or_default()).min(LONGEST);
+    let until = Instant::now() + patience;
+    loop {
+        let record =
+            record(session, id).await?.ok_or_else(|| ErrorObject::internal(format!("Task not found: {id}")))?;
+        let status = view::status(&record.task);
+        let printed = task_output(session, record.task.id).await?;
+        let new = cursor.rest(&printed);
+        if !new.is_empty() || status != "running" || Instant::now() >= until {
+            let mut answer = json!({ "text": new, "cursor": OutputCursor::of(&printed).to_string() });
+            if status != "running" {
+                answer["exit"] = json!({ "status": status });
+                if status == "completed" {
+                    answer["exit"]["exitCode"] = 0.into();
+                }
+            }
+            return Ok(answer);
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+pub(super) async fn task_output(session: &HostedSession, task: TaskId) -> Result<String, ErrorObject> {
+    let OutputResult { output } = session.call(Method::TasksOutput, TaskParams { task }).await?;
+    Ok(output)
+}
+
+/// How far a client has read: so many bytes, and what they were. Output whose middle was left out meanwhile is told
+/// again: nothing is lost, and at worst something comes twice.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct OutputCursor {
+    bytes: usize,
+    digest: u64,
+}
+
+impl OutputCursor {
+    fn of(text: &str) -> OutputCursor {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        OutputCursor { bytes: text.len(), digest: hasher.finish() }
+    }
+
+    fn read(given: &str) -> OutputCursor {
+        let parts = given.split_once('-').and_then(|(bytes, digest)| {
+            Some(OutputCursor { bytes: bytes.parse().ok()?, digest: u64::from_str_radix(digest, 16).ok()? })
+        });
+        parts.unwrap_or_default()
+    }
+
+    fn rest<'a>(&self, text: &'a str) -> &'a str {
+        match text.get(..self.bytes) {
+            Some(seen) if OutputCursor::of(seen) == *self => &text[self.bytes..],
+            Some(_) | None => text,
+        }
+    }
+}
+
+impl std::fmt::Display for OutputCursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{:x}", self.bytes, self.digest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d1_a_cursor_tells_what_is_new_and_loses_nothing() {
+        let first = OutputCursor::of("one\n");
+        assert_eq!(OutputCursor::read(&first.to_string()), first);
+        assert_eq!(first.rest("one\ntwo\n"), "two\n");
+        assert_eq!(first.rest("one\n"), "");
+        assert_eq!(first.rest("on… left out …two\n"), "on… left out …two\n");
+        assert_eq!(OutputCursor::read("nonsense").rest("all"), "all");
+        assert_eq!(OutputCursor { bytes: 1, digest: 0 }.rest("é"), "é");
+    }
+}

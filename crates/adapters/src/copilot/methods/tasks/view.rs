@@ -1,0 +1,151 @@
+//! Tasks as clients know them.
+
+use protocol::api::{TaskRecord, TaskView};
+use protocol::{CallId, Evidence, TaskMode, TaskOutcome, TaskState, TaskType};
+use serde_json::{Value, json};
+
+/// Most lines of what a task did lately.
+const LINES: usize = 20;
+
+/// A task in the strict shape of its kind. `call` is the tool call that started it.
+pub(super) fn task(task: &TaskView, call: Option<&CallId>) -> Value {
+    let mut view = match task.kind {
+        TaskType::Shell => shell(task),
+        TaskType::Main | TaskType::Agent => agent(task, call),
+    };
+    if let Some(at) = task.ended_at.filter(|_| is_over(task)) {
+        view["completedAt"] = at.to_string().into();
+    }
+    view["canPromoteToBackground"] = is_promotable(task).into();
+    view
+}
+
+/// Whether the session's own agent waits for it, and need not.
+pub(super) fn is_promotable(task: &TaskView) -> bool {
+    task.mode == TaskMode::Sync && task.depth == 1 && is_under_way(task)
+}
+
+/// How far an agent is.
+pub(super) fn progress(record: &TaskRecord) -> Value {
+    let at = record.task.updated_at.to_string();
+    let newest = record.evidence.iter().rev().take(LINES).rev();
+    let lines: Vec<Value> = newest.map(|piece| json!({ "message": line(piece), "timestamp": at })).collect();
+    let mut view = json!({ "type": "agent", "recentActivity": lines });
+    if let Some(intent) = &record.task.intent {
+        view["latestIntent"] = intent.as_str().into();
+    }
+    view
+}
+
+/// The word for how a task stands. An agent that rests after a failure has failed, until it is told to go on.
+pub(super) fn status(task: &TaskView) -> &'static str {
+    let outcome = match (&task.state, &task.last_outcome) {
+        (TaskState::Finished { outcome }, _) => outcome,
+        (TaskState::Idle, Some(TaskOutcome::Completed) | None) => return "idle",
+        (TaskState::Idle, Some(outcome)) => outcome,
+        (TaskState::Queued | TaskState::Running | TaskState::Parked { .. } | TaskState::Interrupted, _) => {
+            return "running";
+        }
+    };
+    match outcome {
+        TaskOutcome::Completed => "completed",
+        TaskOutcome::Cancelled { .. } => "cancelled",
+        TaskOutcome::Failed { .. }
+        | TaskOutcome::TimedOut { .. }
+        | TaskOutcome::BudgetExhausted
+        | TaskOutcome::Lost => "failed",
+    }
+}
+
+fn shell(task: &TaskView) -> Value {
+    json!({
+        "type": "shell",
+        "id": task.id.to_string(),
+        "description": description_of(task),
+        "status": status(task),
+        "startedAt": started_at(task),
+        "command": task.prompt.as_deref().unwrap_or_default(),
+        "attachmentMode": "attached",
+        "executionMode": mode(task),
+    })
+}
+
+fn agent(task: &TaskView, call: Option<&CallId>) -> Value {
+    let mut view = json!({
+        "type": "agent",
+        "id": task.id.to_string(),
+        "toolCallId": call.map_or_else(|| task.id.to_string(), ToString::to_string),
+        "displayName": task.name,
+        "description": description_of(task),
+        "status": status(task),
+        "startedAt": started_at(task),
+        "agentType": task.agent,
+        "prompt": task.prompt.as_deref().unwrap_or_default(),
+        "executionMode": mode(task),
+    });
+    let mut set = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            view[name] = value;
+        }
+    };
+    set("error", error(task).map(Value::from));
+    set("result", task.result.as_deref().filter(|_| is_over(task)).map(Value::from));
+    set("latestResponse", task.result.as_deref().map(Value::from));
+    set("model", task.model.as_ref().and_then(|model| model.requested.as_deref()).map(Value::from));
+    let asked = task.model.as_ref().map(|model| model.effective.as_str());
+    set("resolvedModel", task.reported_model.as_deref().or(asked).map(Value::from));
+    set("activeStartedAt", task.started_at.filter(|_| is_under_way(task)).map(|at| at.to_string().into()));
+    set("idleSince", task.ended_at.filter(|_| task.state == TaskState::Idle).map(|at| at.to_string().into()));
+    let worked = task.started_at.zip(task.ended_at).map(|(from, to)| to.0.saturating_sub(from.0));
+    set("activeTimeMs", worked.map(Value::from));
+    view
+}
+
+fn error(task: &TaskView) -> Option<String> {
+    let outcome = match &task.state {
+        TaskState::Finished { outcome } => Some(outcome),
+        TaskState::Idle => task.last_outcome.as_ref(),
+        TaskState::Queued | TaskState::Running | TaskState::Parked { .. } | TaskState::Interrupted => None,
+    };
+    match outcome? {
+        TaskOutcome::Completed | TaskOutcome::Cancelled { .. } => None,
+        TaskOutcome::Failed { message, .. } => Some(message.clone()),
+        other @ (TaskOutcome::TimedOut { .. } | TaskOutcome::BudgetExhausted | TaskOutcome::Lost) => {
+            Some(other.as_str().into())
+        }
+    }
+}
+
+fn is_under_way(task: &TaskView) -> bool {
+    match &task.state {
+        TaskState::Queued | TaskState::Running | TaskState::Parked { .. } | TaskState::Interrupted => true,
+        TaskState::Idle | TaskState::Finished { .. } => false,
+    }
+}
+
+fn is_over(task: &TaskView) -> bool {
+    !is_under_way(task)
+}
+
+fn description_of(task: &TaskView) -> &str {
+    if task.description.is_empty() { &task.name } else { &task.description }
+}
+
+fn started_at(task: &TaskView) -> String {
+    task.started_at.unwrap_or(task.created_at).to_string()
+}
+
+fn mode(task: &TaskView) -> &'static str {
+    match task.mode {
+        TaskMode::Sync => "sync",
+        TaskMode::Background => "background",
+    }
+}
+
+fn line(piece: &Evidence) -> String {
+    match piece {
+        Evidence::Changed { path } => format!("changed {path}"),
+        Evidence::Ran { command, exit: Some(code) } => format!("ran `{command}`, exit code {code}"),
+        Evidence::Ran { command, exit: None } => format!("ran `{command}`"),
+    }
+}

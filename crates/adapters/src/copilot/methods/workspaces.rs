@@ -1,0 +1,108 @@
+//! `session.workspaces.*`: files that clients keep with a session, in a folder of its own.
+
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
+
+use rpc::ErrorObject;
+use serde_json::{Value, json};
+
+use super::fields::required_text;
+use super::unhandled;
+use crate::copilot::connection::CopilotConnection;
+use crate::copilot::hosted_session::HostedSession;
+
+/// Most bytes of one file.
+const FILE: usize = 4 << 20;
+
+/// Most files that are listed.
+const FILES: usize = 10_000;
+
+pub(crate) async fn call(
+    _visit: &CopilotConnection,
+    session: &HostedSession,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorObject> {
+    let folder = session.home().session_dir(session.id()).join("files");
+    match method {
+        "session.workspaces.listFiles" => blocking(move || Ok(json!({ "files": list(&folder)? }))).await,
+        "session.workspaces.readFile" => {
+            let path = within(&folder, required_text(&params, "path")?)?;
+            blocking(move || Ok(json!({ "content": read(&path)? }))).await
+        }
+        "session.workspaces.createFile" => {
+            let (path, content) =
+                (within(&folder, required_text(&params, "path")?)?, required_text(&params, "content")?.to_owned());
+            if content.len() > FILE {
+                return Err(ErrorObject::bad_params(format!("`content` is larger than {FILE} bytes")));
+            }
+            blocking(move || {
+                fs::create_dir_all(path.parent().unwrap_or(&folder))?;
+                fs::write(&path, content)?;
+                Ok(Value::Null)
+            })
+            .await
+        }
+        other => Err(unhandled(other)),
+    }
+}
+
+async fn blocking(work: impl FnOnce() -> io::Result<Value> + Send + 'static) -> Result<Value, ErrorObject> {
+    let done = tokio::task::spawn_blocking(work).await.map_err(ErrorObject::internal)?;
+    done.map_err(ErrorObject::internal)
+}
+
+/// A path below the folder. Only its owner can write there, so that no link leads out of it.
+fn within(folder: &Path, path: &str) -> Result<PathBuf, ErrorObject> {
+    let relative = Path::new(path);
+    let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    match is_plain && relative.file_name().is_some() {
+        true => Ok(folder.join(relative)),
+        false => Err(ErrorObject::bad_params(format!("`{path}` does not stay in the session's own folder"))),
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    if fs::metadata(path)?.len() > FILE as u64 {
+        return Err(io::Error::other(format!("the file is larger than {FILE} bytes")));
+    }
+    fs::read_to_string(path)
+}
+
+fn list(folder: &Path) -> io::Result<Vec<String>> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(at) = folders.pop() {
+        let entries = match fs::read_dir(&at) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries.take(FILES) {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            } else if let Ok(relative) = entry.path().strip_prefix(folder) {
+                found.push(relative.display().to_string());
+            }
+        }
+        if found.len() >= FILES {
+            break;
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d1_a_path_does_not_leave_the_session_s_own_folder() {
+        let folder = Path::new("/f");
+        assert_eq!(within(folder, "a/b.md").unwrap(), Path::new("/f/a/b.md"));
+        for outside in ["", "/etc/passwd", "../x", "a/../../x", ".."] {
+            assert!(within(folder, outside).is_err(), "{outside}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The adapter of the Copilot SDKs: JSON-RPC in `Content-Length` frames, on standard input and output or on a port of this
+//! machine.
+//!
+//! A session belongs to the server, not to a client: clients come and go, and more than one may watch it.
+
+mod args;
+mod base_dir;
+mod client_commands;
+mod client_session;
+mod client_tasks;
+mod client_tools;
+mod connection;
+mod events;
+mod history;
+mod hooks;
+mod hosted_session;
+mod idle;
+mod method_table;
+mod methods;
+mod peer;
+mod questions;
+mod serve;
+mod server;
+mod session_clients;
+mod session_names;
+mod session_params;
+mod session_watcher;
+mod tool_filter;
+mod unsupported;
+
+pub use method_table::{PublishedMethod, published_methods};
+pub use methods::provider::CopilotProviderParams;
+pub use serve::{serve, serve_on};

@@ -1,0 +1,87 @@
+//! What clients call their sessions. Bosun's ids are UUIDs, and clients may give any word: a word has one UUID, always
+//! the same, and the session keeps the word beside its log, so that every client is told it as it was given.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use host::Home;
+use protocol::SessionId;
+use sha2::{Digest, Sha256};
+use uuid::Builder;
+
+use crate::{session_id, session_uuid};
+
+/// Most bytes of a name.
+const LONGEST: usize = 256;
+
+/// What is hashed before a name, so that nothing else gives the same UUID.
+const FAMILY: &[u8] = b"a session's name\0";
+
+/// The session that a client means: by a UUID, by an id of Bosun's, or by the name that it gave the session.
+pub(crate) fn resolve_session(text: &str) -> Option<SessionId> {
+    session_id(text).or_else(|| is_name(text).then(|| session_from_name(text)))
+}
+
+/// What clients are told that a session is called.
+pub(crate) fn session_name(home: &Home, id: SessionId) -> String {
+    saved_name(home, id).unwrap_or_else(|| session_uuid(id).to_string())
+}
+
+/// Keeps what a client calls a session, unless its id says so.
+pub(crate) fn save_name(home: &Home, id: SessionId, text: &str) -> io::Result<()> {
+    if text == session_uuid(id).to_string() { Ok(()) } else { fs::write(name_file(home, id), text) }
+}
+
+fn saved_name(home: &Home, id: SessionId) -> Option<String> {
+    let mut text = String::new();
+    File::open(name_file(home, id)).ok()?.take(LONGEST as u64).read_to_string(&mut text).ok()?;
+    // Whatever was put there means this session, or nothing.
+    (resolve_session(&text) == Some(id)).then_some(text)
+}
+
+fn name_file(home: &Home, id: SessionId) -> PathBuf {
+    home.session_dir(id).join("client-name")
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control)
+}
+
+fn session_from_name(text: &str) -> SessionId {
+    let digest = Sha256::new().chain_update(FAMILY).chain_update(text).finalize();
+    let mut bytes = [0; 16];
+    bytes.iter_mut().zip(digest).for_each(|(byte, other)| *byte = other);
+    SessionId::new(Builder::from_custom_bytes(bytes).into_uuid())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d1_any_word_names_one_session() {
+        let id = resolve_session("my-custom-session-id").unwrap();
+        assert_eq!(resolve_session("my-custom-session-id"), Some(id));
+        assert_ne!(resolve_session("my-custom-session-ie"), Some(id));
+        assert_eq!(resolve_session(&session_uuid(id).to_string()), Some(id));
+        assert_eq!(resolve_session(&id.to_string()), Some(id));
+        assert!(resolve_session("größe/../🌊 1").is_some());
+        for none in ["", "a\nb", &"x".repeat(LONGEST + 1)] {
+            assert_eq!(resolve_session(none), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn d1_a_session_is_called_what_its_client_calls_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().to_owned()).unwrap();
+        let id = resolve_session("mine").unwrap();
+        fs::create_dir_all(home.session_dir(id)).unwrap();
+        assert_eq!(session_name(&home, id), session_uuid(id).to_string());
+        save_name(&home, id, "mine").unwrap();
+        assert_eq!(session_name(&home, id), "mine");
+        fs::write(name_file(&home, id), "another's").unwrap();
+        assert_eq!(session_name(&home, id), session_uuid(id).to_string());
+    }
+}

@@ -1,0 +1,57 @@
+//! A client's decision on an ask, when the session cannot take it as it is.
+
+use protocol::AskDecision;
+use protocol::api::RefusalKind;
+use rpc::ErrorObject;
+
+/// What is decided instead of a decision that the session refused, so that the ask does not stay open with nobody left
+/// to decide it: an allowed call runs without the rules that came with it, anything else is denied. Nothing if the ask is
+/// not open any more.
+pub(crate) fn fallback_decision(decision: AskDecision, refusal: &ErrorObject) -> Option<AskDecision> {
+    let kind = refusal.data.as_ref().and_then(|data| serde_json::from_value(data["kind"].clone()).ok());
+    match (kind, decision) {
+        (Some(RefusalKind::Invalid | RefusalKind::NoRule), AskDecision::Allow { rules, input })
+            if !rules.is_empty() =>
+        {
+            Some(AskDecision::Allow { rules: Vec::new(), input })
+        }
+        (
+            Some(RefusalKind::Invalid | RefusalKind::NoRule),
+            AskDecision::Allow { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. },
+        ) => Some(AskDecision::Deny { message: format!("the client's decision does not fit: {}", refusal.message) }),
+        (_gone_or_closed, _decision) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::PlanAction;
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(kind: &str) -> ErrorObject {
+        ErrorObject { data: Some(json!({ "kind": kind })), ..ErrorObject::new(1, "no") }
+    }
+
+    #[test]
+    fn an_ask_is_not_left_open_by_a_decision_that_does_not_fit() {
+        let allow = |rule: Option<&str>| AskDecision::Allow {
+            rules: rule.map(str::to_owned).into_iter().collect(),
+            input: Some("{}".into()),
+        };
+        assert_eq!(fallback_decision(allow(Some("no(")), &refused("noRule")), Some(allow(None)));
+        for unfit in [
+            allow(None),
+            AskDecision::Reply { text: "x".into() },
+            AskDecision::Proceed { action: PlanAction::Autopilot },
+        ] {
+            assert!(matches!(fallback_decision(unfit, &refused("invalid")), Some(AskDecision::Deny { .. })));
+        }
+        assert_eq!(fallback_decision(AskDecision::Deny { message: String::new() }, &refused("invalid")), None);
+        for over in ["noAsk", "closed", "somethingNewer"] {
+            assert_eq!(fallback_decision(allow(Some("a")), &refused(over)), None, "{over}");
+        }
+        assert_eq!(fallback_decision(allow(Some("a")), &ErrorObject::internal("paused")), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! Who may come in: whoever holds the token, calls the adapter by its own address, and is not a page of somebody else.
+//!
+//! The address guards against names that were bent to point here, the origin against pages that a browser shows, and
+//! neither is needed to keep out whoever lacks the token.
+
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
+use hyper::{Request, StatusCode};
+
+use super::AccessToken;
+use super::problem::HttpProblem;
+
+/// What a browser says of where a request comes from.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Who may come in.
+#[derive(Debug)]
+pub(super) struct AccessGuard {
+    token: AccessToken,
+    /// The names that the adapter answers to, with its port.
+    names: [String; 2],
+}
+
+impl AccessGuard {
+    pub(super) fn new(token: AccessToken, port: u16) -> AccessGuard {
+        AccessGuard { token, names: ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}")) }
+    }
+
+    /// Looks at a request before anything is done about it.
+    pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), HttpProblem> {
+        let headers = request.headers();
+        let target = request.uri().authority();
+        if !self.has_own_host(headers) || target.is_some_and(|target| !self.is_own_host(target.as_str())) {
+            return Err(forbidden("the host is not this server's address")
+                .remedy(format!("call it as http://{}", self.names[0])));
+        }
+        if !self.is_own_origin(headers) {
+            return Err(forbidden("pages of other origins may not use this server"));
+        }
+        if !self.has_token(headers) {
+            return Err(HttpProblem::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
+                .remedy("send `Authorization: Bearer TOKEN` with the token that `bosun serve` told or keeps"));
+        }
+        Ok(())
+    }
+
+    fn has_own_host(&self, headers: &HeaderMap) -> bool {
+        single_header(headers, &HOST).is_some_and(|name| self.is_own_host(name))
+    }
+
+    fn is_own_host(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
+    }
+
+    /// Programs send neither header; a browser sends at least one of them with whatever a page makes it ask.
+    fn is_own_origin(&self, headers: &HeaderMap) -> bool {
+        let origin = !headers.contains_key(ORIGIN)
+            || single_header(headers, &ORIGIN)
+                .and_then(|origin| origin.strip_prefix("http://"))
+                .is_some_and(|name| self.is_own_host(name));
+        let site = !headers.contains_key(FETCH_SITE)
+            || single_header(headers, &FETCH_SITE).is_some_and(|site| matches!(site, "same-origin" | "none"));
+        origin && site
+    }
+
+    fn has_token(&self, headers: &HeaderMap) -> bool {
+        let given = single_header(headers, &AUTHORIZATION).and_then(|value| value.split_once(' '));
+        given.is_some_and(|(scheme, word)| scheme.eq_ignore_ascii_case("bearer") && self.token.matches(word.as_bytes()))
+    }
+}
+
+/// The value of a header that is there once.
+fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+fn forbidden(detail: &str) -> HttpProblem {
+    HttpProblem::new(StatusCode::FORBIDDEN, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORD: &str = "0123456789abcdef0123456789abcdef";
+
+    fn status(headers: &[(&str, &str)]) -> u16 {
+        let gate = AccessGuard::new(AccessToken::new(WORD).unwrap(), 4000);
+        let mut request = Request::builder().uri("/v1/sessions");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let outcome = gate.check(&request.body(()).unwrap());
+        outcome.map_or_else(|problem| problem.into_response().status().as_u16(), |()| 200)
+    }
+
+    #[test]
+    fn d4_only_a_request_to_our_address_from_no_other_origin_with_the_token_comes_in() {
+        let bearer = format!("Bearer {WORD}");
+        let token = ("authorization", bearer.as_str());
+        let host = ("host", "127.0.0.1:4000");
+        let table: [(&[(&str, &str)], u16); 16] = [
+            (&[host, token], 200),
+            (&[("host", "LOCALHOST:4000"), token], 200),
+            (&[host, token, ("origin", "http://127.0.0.1:4000"), ("sec-fetch-site", "same-origin")], 200),
+            (&[host, ("authorization", &format!("bearer {WORD}"))], 200),
+            (&[host], 401),
+            (&[host, ("authorization", "Bearer ")], 401),
+            (&[host, ("authorization", WORD)], 401),
+            (&[host, token, token], 401),
+            (&[token], 403),
+            (&[("host", "127.0.0.1"), token], 403),
+            (&[("host", "127.0.0.1:4001"), token], 403),
+            (&[("host", "evil.test:4000"), token], 403),
+            (&[host, host, token], 403),
+            (&[host, token, ("origin", "http://evil.test")], 403),
+            (&[host, token, ("origin", "null")], 403),
+            (&[host, token, ("sec-fetch-site", "cross-site")], 403),
+        ];
+        for (headers, expected) in table {
+            assert_eq!(status(headers), expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn d4_a_target_with_another_authority_does_not_come_in() {
+        let gate = AccessGuard::new(AccessToken::new(WORD).unwrap(), 4000);
+        let request = Request::builder().uri("http://evil.test:4000/v1/sessions").header("host", "127.0.0.1:4000");
+        let request = request.header("authorization", format!("Bearer {WORD}")).body(()).unwrap();
+        assert!(gate.check(&request).is_err());
+    }
+}

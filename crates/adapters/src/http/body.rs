@@ -1,0 +1,60 @@
+//! Bodies: what a client sends, up to a limit, and what it is answered with.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use super::HttpLimits;
+use super::problem::HttpProblem;
+
+/// What a client is answered with.
+pub(super) type ApiResponse = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// A body that is there already.
+pub(super) fn full_body(bytes: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Infallible> {
+    Full::new(bytes.into()).boxed_unsync()
+}
+
+/// An answer in JSON.
+pub(super) fn json(status: StatusCode, value: &impl serde::Serialize) -> Result<ApiResponse, HttpProblem> {
+    let mut reply = Response::new(full_body(serde_json::to_vec(value).map_err(HttpProblem::internal)?));
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(reply)
+}
+
+/// An answer without words.
+pub(super) fn no_content() -> ApiResponse {
+    let mut reply = Response::new(full_body(Bytes::new()));
+    *reply.status_mut() = StatusCode::NO_CONTENT;
+    reply
+}
+
+/// An answer that goes on. It is asked for more only when the client takes what there is.
+pub(super) fn stream(pieces: impl futures_util::Stream<Item = Bytes> + Send + 'static) -> ApiResponse {
+    use futures_util::StreamExt;
+
+    let frames = pieces.map(|piece| Ok(Frame::data(piece)));
+    let mut reply = Response::new(StreamBody::new(frames).boxed_unsync());
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    reply
+}
+
+/// Everything that the client sends, unless that is too much or takes too long.
+pub(super) async fn read(body: Incoming, limits: &HttpLimits) -> Result<Bytes, HttpProblem> {
+    let whole = Limited::new(body, limits.body).collect();
+    match tokio::time::timeout(limits.body_time, whole).await {
+        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let detail = format!("the body is larger than {} bytes", limits.body);
+            Err(HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, detail))
+        }
+        Ok(Err(error)) => Err(HttpProblem::bad_request(format!("the body cannot be read: {error}"))),
+        Err(_elapsed) => Err(HttpProblem::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
+    }
+}

@@ -1,0 +1,146 @@
+//! What a request is refused with: RFC 9457's problem, and what to do about it.
+
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::{Response, StatusCode};
+use protocol::api::RefusalKind;
+use rpc::{CallError, ErrorObject};
+use schemars::JsonSchema;
+use serde::Serialize;
+use store::StoreError;
+
+use super::body::{self, ApiResponse};
+use crate::OpenRefusal;
+
+/// What a request is refused with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(super) struct HttpProblem {
+    /// What sort of problem it is; always `about:blank`, as the status says all.
+    r#type: &'static str,
+    /// The status in words.
+    title: &'static str,
+    /// The HTTP status.
+    status: u16,
+    /// What happened, for people.
+    detail: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+    /// Why the session refused it, for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<RefusalKind>,
+    /// What may be asked of this path instead.
+    #[serde(skip)]
+    allow: Option<String>,
+}
+
+impl HttpProblem {
+    pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> HttpProblem {
+        HttpProblem {
+            r#type: "about:blank",
+            title: status.canonical_reason().unwrap_or("problem"),
+            status: status.as_u16(),
+            detail: detail.into(),
+            remedy: None,
+            kind: None,
+            allow: None,
+        }
+    }
+
+    pub(super) fn bad_request(detail: impl Into<String>) -> HttpProblem {
+        HttpProblem::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    pub(super) fn not_found(detail: impl Into<String>) -> HttpProblem {
+        HttpProblem::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    pub(super) fn conflict(detail: impl Into<String>) -> HttpProblem {
+        HttpProblem::new(StatusCode::CONFLICT, detail)
+    }
+
+    pub(super) fn internal(detail: impl std::fmt::Display) -> HttpProblem {
+        HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, detail.to_string())
+            .remedy("`bosun doctor` looks for the cause")
+    }
+
+    pub(super) fn remedy(self, remedy: impl Into<String>) -> HttpProblem {
+        HttpProblem { remedy: Some(remedy.into()), ..self }
+    }
+
+    pub(super) fn allow(self, verbs: String) -> HttpProblem {
+        HttpProblem { allow: Some(verbs), ..self }
+    }
+
+    /// The answer that says so.
+    pub(super) fn into_response(self) -> ApiResponse {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let text = serde_json::to_vec(&self).unwrap_or_default();
+        let mut reply = Response::new(body::full_body(text));
+        *reply.status_mut() = status;
+        let headers = reply.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(verbs) = self.allow.and_then(|verbs| HeaderValue::try_from(verbs).ok()) {
+            headers.insert(ALLOW, verbs);
+        }
+        reply
+    }
+}
+
+impl From<OpenRefusal> for HttpProblem {
+    fn from(refusal: OpenRefusal) -> HttpProblem {
+        let problem = HttpProblem::new(StatusCode::UNPROCESSABLE_ENTITY, refusal.words);
+        match refusal.hint {
+            Some(hint) => problem.remedy(hint),
+            None => problem,
+        }
+    }
+}
+
+impl From<StoreError> for HttpProblem {
+    fn from(error: StoreError) -> HttpProblem {
+        match &error {
+            StoreError::Missing { id, .. } => HttpProblem::not_found(format!("there is no session {id}"))
+                .remedy("GET /v1/sessions lists those there are"),
+            StoreError::Owned { .. } | StoreError::Exists { .. } | StoreError::Newer { .. } => {
+                HttpProblem::conflict(error.to_string())
+            }
+            _other => HttpProblem::internal(error),
+        }
+    }
+}
+
+impl From<CallError> for HttpProblem {
+    fn from(error: CallError) -> HttpProblem {
+        match error {
+            CallError::Refused(object) => from_refusal(object),
+            CallError::TooLarge { .. } => HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()),
+            CallError::Closed(_) => HttpProblem::conflict(format!("{error}; whether it took effect is not known"))
+                .remedy("look at the session with GET, and try again"),
+            CallError::Params(_) | CallError::Answer(_) => HttpProblem::internal(error),
+        }
+    }
+}
+
+/// What a session said no with.
+fn from_refusal(object: ErrorObject) -> HttpProblem {
+    let kind = object.data.as_ref().and_then(|data| data.get("kind")).cloned();
+    let kind: Option<RefusalKind> = kind.and_then(|kind| serde_json::from_value(kind).ok());
+    let status = match (kind, object.code) {
+        (Some(RefusalKind::NoTask | RefusalKind::NoAsk), _) => StatusCode::NOT_FOUND,
+        (Some(RefusalKind::Invalid | RefusalKind::NoRule), _) => StatusCode::UNPROCESSABLE_ENTITY,
+        (Some(_state), _) => StatusCode::CONFLICT,
+        (None, ErrorObject::BAD_PARAMS) => StatusCode::BAD_REQUEST,
+        (None, ErrorObject::UNKNOWN_METHOD) => return of_another_version(),
+        (None, _) => return HttpProblem::internal(object.message),
+    };
+    HttpProblem { kind, ..HttpProblem::new(status, object.message) }
+}
+
+fn of_another_version() -> HttpProblem {
+    HttpProblem::conflict("the process that runs the session is of another version, and does not know this")
+        .remedy("stop that process, and resume the session here")
+}

@@ -1,0 +1,97 @@
+//! What is known of a session that nobody runs: its file tells.
+
+use host::Home;
+use protocol::SessionId;
+use protocol::api::{
+    AsksParams, Method, ModeParams, ModelParams, OutputResult, PlanResult, TaskParams, TasksParams, TodosParams,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use store::SessionReader;
+
+use super::problem::HttpProblem;
+
+/// Most rows of a page.
+pub(super) const PAGE_MAX: u64 = 1000;
+
+/// Answers what can be answered without a process that runs the session.
+pub(super) fn answer_from_store(
+    reader: &SessionReader,
+    home: &Home,
+    id: SessionId,
+    method: Method,
+    given: Value,
+) -> Result<Value, HttpProblem> {
+    match method {
+        Method::SessionGet => json(reader.session_view()?),
+        Method::ModeGet => json(ModeParams { mode: reader.session_view()?.mode }),
+        Method::ModelGet => json(ModelParams { model: reader.session_view()?.model }),
+        Method::PlanRead => json(PlanResult { text: runtime::read_plan(home, id).map_err(HttpProblem::internal)? }),
+        Method::TasksList => {
+            let wanted: TasksParams = params(given)?;
+            json(reader.tasks(&TasksParams { limit: capped_limit(wanted.limit), ..wanted })?)
+        }
+        Method::TasksGet => {
+            let TaskParams { task } = params(given)?;
+            json(reader.record(task)?.ok_or_else(|| HttpProblem::not_found(format!("there is no task {task}")))?)
+        }
+        Method::TasksOutput => {
+            let TaskParams { task } = params(given)?;
+            let view = reader.task(task)?.ok_or_else(|| HttpProblem::not_found(format!("there is no task {task}")))?;
+            json(OutputResult { output: runtime::task_output(home, id, &view) })
+        }
+        Method::TodosList => {
+            let wanted: TodosParams = params(given)?;
+            json(reader.todos_page(&TodosParams { limit: capped_limit(wanted.limit), ..wanted })?)
+        }
+        Method::AsksList => {
+            let wanted: AsksParams = params(given)?;
+            json(reader.asks_page(&AsksParams { limit: capped_limit(wanted.limit), ..wanted })?)
+        }
+        Method::SessionCommand
+        | Method::SessionSend
+        | Method::SessionInterrupt
+        | Method::SessionStop
+        | Method::SessionFleetStart
+        | Method::CommandsList
+        | Method::CommandsInvoke
+        | Method::ModeSet
+        | Method::PlanUpdate
+        | Method::PlanDelete
+        | Method::ModelSet
+        | Method::PermissionSet
+        | Method::RulesSet
+        | Method::AgentGet
+        | Method::AgentSelect
+        | Method::ExternalTasksList
+        | Method::ExternalTasksRegister
+        | Method::ExternalTasksUpdate
+        | Method::ExternalTasksOrphan
+        | Method::ExternalTasksForget
+        | Method::AgentsList
+        | Method::AgentsStart
+        | Method::TasksStop
+        | Method::TasksPromote
+        | Method::TasksForget
+        | Method::TodosAdd
+        | Method::TodosUpdate
+        | Method::TodosEdit
+        | Method::AsksDecide
+        | Method::EventsSubscribe => Err(HttpProblem::conflict("nobody runs the session")
+            .remedy(format!("go on with it first: POST /v1/sessions/{id}/resume"))),
+    }
+}
+
+fn params<T: DeserializeOwned>(given: Value) -> Result<T, HttpProblem> {
+    serde_json::from_value(given).map_err(|error| HttpProblem::bad_request(error.to_string()))
+}
+
+fn json(answer: impl Serialize) -> Result<Value, HttpProblem> {
+    serde_json::to_value(answer).map_err(HttpProblem::internal)
+}
+
+/// How many rows a page may have.
+fn capped_limit(limit: Option<u64>) -> Option<u64> {
+    limit.map(|limit| limit.min(PAGE_MAX))
+}

@@ -1,0 +1,153 @@
+//! A policy that whoever manages the client gives a session: it only narrows. What is not served is refused, and never
+//! accepted and left out.
+
+use serde_json::{Map, Value};
+
+use crate::OpenRefusal;
+
+/// A policy that a session must keep to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ManagedPolicy {
+    /// Rules of calls that may never run, as the client writes them.
+    pub(crate) deny: Vec<String>,
+    /// Rules of calls that a person decides on, as the client writes them.
+    pub(crate) ask: Vec<String>,
+    /// Whether no mode may let every call run.
+    pub(crate) forbids_bypass: bool,
+}
+
+impl ManagedPolicy {
+    /// Reads a policy; nothing of it may be left out.
+    pub(crate) fn read(settings: &Value) -> Result<ManagedPolicy, OpenRefusal> {
+        let settings = object(settings, "managed settings")?;
+        let mut managed = ManagedPolicy::default();
+        let mut unserved = Vec::new();
+        for (name, value) in settings.iter().filter(|(_, value)| says_something(value)) {
+            match name.as_str() {
+                "$schema" => {}
+                "permissions" => managed.read_permissions(object(value, "`permissions`")?, &mut unserved)?,
+                other => unserved.push(other.to_owned()),
+            }
+        }
+        match unserved.is_empty() {
+            true => Ok(managed),
+            false => Err(refusal(format!("managed settings that are not served: {}", unserved.join(", ")))),
+        }
+    }
+
+    fn read_permissions(
+        &mut self,
+        permissions: &Map<String, Value>,
+        unserved: &mut Vec<String>,
+    ) -> Result<(), OpenRefusal> {
+        for (name, value) in permissions.iter().filter(|(_, value)| says_something(value)) {
+            match (name.as_str(), value) {
+                ("deny", rules) => self.deny.extend(texts(rules, "`permissions.deny`")?),
+                ("ask", rules) => self.ask.extend(texts(rules, "`permissions.ask`")?),
+                // A policy narrows: what would allow more changes nothing, and there is no mode that a model decides in.
+                ("allow" | "additionalDirectories" | "disableAutoMode", _) => {}
+                ("defaultMode", Value::String(mode)) if mode == "default" => {}
+                ("disableBypassPermissionsMode", Value::String(word)) if word == "disable" => {
+                    self.forbids_bypass = true
+                }
+                ("disableBypassPermissionsMode", Value::Bool(true)) => self.forbids_bypass = true,
+                (other, _) => unserved.push(format!("permissions.{other}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it narrows nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == ManagedPolicy::default()
+    }
+}
+
+/// Refuses settings that want commands in a sandbox or not at all: there is none.
+pub(crate) fn expect_no_sandbox(settings: &Value) -> Result<(), OpenRefusal> {
+    let sandbox = &settings["sandbox"];
+    if sandbox["enabled"] != true {
+        return Ok(());
+    }
+    if sandbox["failIfUnavailable"] == true || sandbox["allowUnsandboxedCommands"] == false {
+        return Err(refusal("the settings want a sandbox for commands, and there is none".into()));
+    }
+    tracing::warn!("the client's settings enable a sandbox; there is none, and commands run without one");
+    Ok(())
+}
+
+/// Whether a setting says anything at all.
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+fn object<'a>(value: &'a Value, what: &str) -> Result<&'a Map<String, Value>, OpenRefusal> {
+    value.as_object().ok_or_else(|| refusal(format!("{what} cannot be read: it is not an object")))
+}
+
+fn texts(value: &Value, what: &str) -> Result<Vec<String>, OpenRefusal> {
+    let texts = value.as_array().map(|list| list.iter().map(|text| text.as_str().map(str::to_owned)).collect());
+    texts.flatten().ok_or_else(|| refusal(format!("{what} cannot be read: it is not a list of rules")))
+}
+
+/// What is said of a session that cannot be had under a policy.
+pub(crate) fn refusal(words: String) -> OpenRefusal {
+    let hint = Some("the session is refused: a policy is kept to in full or not at all".to_owned());
+    OpenRefusal { words, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_policy_is_kept_to_in_full_or_refused() {
+        let rules = |deny: &[&str], ask: &[&str], forbids_bypass| {
+            let owned = |rules: &[&str]| rules.iter().map(|rule| (*rule).to_owned()).collect();
+            Some(ManagedPolicy { deny: owned(deny), ask: owned(ask), forbids_bypass })
+        };
+        let cases = [
+            (json!({}), rules(&[], &[], false)),
+            (json!({ "permissions": { "deny": ["Bash(touch *)"] } }), rules(&["Bash(touch *)"], &[], false)),
+            (json!({ "permissions": { "ask": ["Read"], "deny": [] } }), rules(&[], &["Read"], false)),
+            (json!({ "permissions": { "allow": ["Bash"] } }), rules(&[], &[], false)),
+            (json!({ "permissions": { "disableBypassPermissionsMode": "disable" } }), rules(&[], &[], true)),
+            (json!({ "permissions": { "disableBypassPermissionsMode": true } }), rules(&[], &[], true)),
+            (json!({ "permissions": { "defaultMode": "default" }, "$schema": "x" }), rules(&[], &[], false)),
+            (json!({ "allowManagedHooksOnly": false, "sandbox": {} }), rules(&[], &[], false)),
+            (json!({ "allowManagedHooksOnly": true }), None),
+            (json!({ "allowManagedPermissionRulesOnly": true }), None),
+            (json!({ "sandbox": { "enabled": true } }), None),
+            (json!({ "hooks": { "PreToolUse": [] } }), None),
+            (json!({ "somethingNew": 1 }), None),
+            (json!({ "permissions": { "defaultMode": "plan" } }), None),
+            (json!({ "permissions": { "blockWritesOutsideWorkingDirectories": true } }), None),
+            (json!({ "permissions": { "disableBypassPermissionsMode": "maybe" } }), None),
+            (json!({ "permissions": { "deny": "Bash" } }), None),
+            (json!({ "permissions": { "deny": ["Bash", 5] } }), None),
+            (json!({ "permissions": ["Bash"] }), None),
+            (json!("Bash"), None),
+            (json!([]), None),
+            (json!(null), None),
+        ];
+        for (settings, expected) in cases {
+            assert_eq!(ManagedPolicy::read(&settings).ok(), expected, "{settings}");
+        }
+    }
+
+    #[test]
+    fn a_sandbox_that_must_be_there_is_refused() {
+        let sandbox = |sandbox: Value| expect_no_sandbox(&json!({ "sandbox": sandbox })).is_ok();
+        assert!(sandbox(json!(null)) && sandbox(json!({})) && sandbox(json!({ "enabled": true })));
+        assert!(sandbox(json!({ "enabled": false, "failIfUnavailable": true })));
+        assert!(!sandbox(json!({ "enabled": true, "failIfUnavailable": true })));
+        assert!(!sandbox(json!({ "enabled": true, "allowUnsandboxedCommands": false })));
+    }
+}

@@ -1,0 +1,9 @@
+//! The Copilot adapter, over a pipe in this process.
+
+mod client;
+mod client_tasks;
+mod frames;
+mod orchestration;
+mod sessions;
+mod tools;
+mod wishes;

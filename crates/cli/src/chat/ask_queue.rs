@@ -1,0 +1,483 @@
+//! What waits for the person: calls that need permission, and questions, one after the other.
+
+use std::collections::VecDeque;
+
+use protocol::api::DecideParams;
+use protocol::{Ask, AskDecision, AskId, AskSubject, CallId, TaskId};
+
+use super::call_arguments;
+use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
+use crate::approvals::parse_plan_decision;
+use crate::escape::escape_invisible;
+use crate::style::TextRole;
+
+/// Most rows that a call takes before somebody asks for all of it.
+const MAX_CALL_ROWS: usize = 30;
+
+/// The asks that are open, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct AskQueue {
+    queue: VecDeque<QueuedAsk>,
+    stage: AskStage,
+    /// Whether the one that is shown took the place of another without a word of the person, who may be about to decide
+    /// on that other one.
+    front_changed: bool,
+}
+
+#[derive(Debug)]
+struct QueuedAsk {
+    task: TaskId,
+    /// The task's name, unless it is the root.
+    task_name: String,
+    /// Its number in the session, by which another terminal can decide it.
+    number: Option<u64>,
+    ask: Ask,
+}
+
+/// What is to be typed.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum AskStage {
+    /// A decision, or an answer.
+    #[default]
+    Choose,
+    /// Why it is not permitted.
+    Reason,
+}
+
+/// What a line said about the ask that is shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum AskInputResult {
+    /// This.
+    Decided(DecideParams),
+    /// More is to be typed.
+    More,
+    /// The person wants to see everything.
+    Explain,
+    /// Nothing; the words say what would.
+    Unclear(&'static str),
+}
+
+impl AskQueue {
+    /// Adds one; whether it is the one to show.
+    pub(super) fn add(&mut self, task: TaskId, whose: &str, number: Option<u64>, ask: Ask) -> bool {
+        if self.queue.iter().any(|waiting| waiting.ask.id == ask.id) {
+            return false;
+        }
+        self.queue.push_back(QueuedAsk { task, task_name: whose.to_owned(), number, ask });
+        self.queue.len() == 1
+    }
+
+    /// Takes out one that was decided elsewhere; what it was about.
+    pub(super) fn remove_decided(&mut self, id: &AskId) -> Option<String> {
+        let at = self.queue.iter().position(|waiting| waiting.ask.id == *id)?;
+        self.remove_and_advance(at).map(|waiting| waiting.title())
+    }
+
+    /// Takes out one whose call has ended; whether there was one.
+    pub(super) fn remove_withdrawn(&mut self, task: TaskId, call: &CallId) -> bool {
+        let found = self.queue.iter().position(|waiting| waiting.task == task && waiting.ask.call == *call);
+        found.is_some_and(|at| self.remove_and_advance(at).is_some())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// The ask that is shown.
+    pub(super) fn current(&self) -> Option<&AskId> {
+        self.queue.front().map(|waiting| &waiting.ask.id)
+    }
+
+    /// Everything that waits, in one row each.
+    pub(super) fn titles(&self) -> Vec<String> {
+        self.queue.iter().map(QueuedAsk::summary_line).collect()
+    }
+
+    /// What a line says about the ask that is shown; a decision takes it out.
+    pub(super) fn answer(&mut self, line: &str) -> AskInputResult {
+        let Some(waiting) = self.queue.front() else { return AskInputResult::Unclear("nothing waits for a decision") };
+        if std::mem::take(&mut self.front_changed) {
+            return AskInputResult::Unclear(
+                "not taken: what was shown before is decided, and this is another one; decide on it",
+            );
+        }
+        let said = match (&waiting.ask.subject, self.stage) {
+            (AskSubject::Permission { rules, .. }, AskStage::Choose) => parse_permission(line.trim(), rules),
+            (AskSubject::Permission { .. }, AskStage::Reason) => {
+                AskChoice::Decide(AskDecision::Deny { message: line.trim().into() })
+            }
+            (AskSubject::Question { choices, .. }, _) => parse_reply(line.trim(), choices),
+            (AskSubject::Plan { .. }, _) if line.trim() == "?" => AskChoice::Explain,
+            (AskSubject::Plan { .. }, _) if line.trim().is_empty() => {
+                AskChoice::Unclear("type a number, or what should be different")
+            }
+            (AskSubject::Plan { actions, .. }, _) => AskChoice::Decide(parse_plan_decision(line, actions)),
+        };
+        match said {
+            AskChoice::Decide(decision) => {
+                let ask = waiting.ask.id.clone();
+                self.remove_at(0);
+                AskInputResult::Decided(DecideParams { ask, decision })
+            }
+            AskChoice::AskReason => {
+                self.stage = AskStage::Reason;
+                AskInputResult::More
+            }
+            AskChoice::Explain => AskInputResult::Explain,
+            AskChoice::Unclear(words) => AskInputResult::Unclear(words),
+        }
+    }
+
+    /// The ask that is shown, in rows; the whole of it if that is wanted.
+    pub(super) fn rows(&self, whole: AskDetail, columns: usize) -> Vec<StyledRow> {
+        let Some(waiting) = self.queue.front() else { return Vec::new() };
+        let mut rows = vec![StyledRow::new()];
+        let lead = match waiting.number {
+            Some(number) => LinePrefix::hanging(StyledSpan::new(TextRole::Accent, &format!("? {number} · "))),
+            None => LinePrefix::hanging(StyledSpan::new(TextRole::Accent, "? ")),
+        };
+        match &waiting.ask.subject {
+            AskSubject::Permission { tool, input, reason, rules } => {
+                let whose =
+                    if waiting.task_name.is_empty() { String::new() } else { format!("{}: ", waiting.task_name) };
+                let head = escape_invisible(&format!("{whose}{tool} needs your permission"));
+                rows.extend(wrap(&[StyledSpan::new(TextRole::Strong, &head)], columns, &lead));
+                rows.extend(clip_rows(call_arguments::call_rows(input, columns), whole));
+                let why = escape_invisible(&format!("because {reason}"));
+                rows.extend(wrap(
+                    &[StyledSpan::new(TextRole::Dim, &why)],
+                    columns,
+                    &LinePrefix::hanging(StyledSpan::plain("  ")),
+                ));
+                if whole == AskDetail::All {
+                    rows.extend(explanation_rows(rules, columns));
+                }
+            }
+            AskSubject::Question { question, choices } => {
+                rows.extend(wrap(&[StyledSpan::new(TextRole::Strong, &escape_invisible(question))], columns, &lead));
+                for (at, choice) in choices.iter().enumerate() {
+                    let number = LinePrefix::hanging(StyledSpan::plain(&format!("  {}. ", at + 1)));
+                    rows.extend(wrap(&[StyledSpan::plain(&escape_invisible(choice))], columns, &number));
+                }
+            }
+            AskSubject::Plan { summary, plan, actions, recommended, .. } => {
+                let head = escape_invisible(&format!("the plan is made: {summary}"));
+                rows.extend(wrap(&[StyledSpan::new(TextRole::Strong, &head)], columns, &lead));
+                let margin = LinePrefix::same(StyledSpan::plain("  "));
+                let lines =
+                    plan.lines().flat_map(|line| wrap(&[StyledSpan::plain(&escape_invisible(line))], columns, &margin));
+                rows.extend(clip_rows(lines.collect(), whole));
+                for (at, action) in actions.iter().enumerate() {
+                    let mark = if action == recommended { " (recommended)" } else { "" };
+                    let number = LinePrefix::hanging(StyledSpan::plain(&format!("  {}. ", at + 1)));
+                    let words = format!("{action}: {}{mark}", action.description());
+                    rows.extend(wrap(&[StyledSpan::plain(&words)], columns, &number));
+                }
+            }
+        }
+        rows
+    }
+
+    /// What can be typed now.
+    pub(super) fn hint(&self, columns: usize) -> Vec<StyledRow> {
+        let Some(waiting) = self.queue.front() else { return Vec::new() };
+        let words = match (&waiting.ask.subject, self.stage) {
+            (AskSubject::Permission { rules, .. }, AskStage::Choose) if rules.is_empty() => {
+                "[y] once  [n] no  [s] say why not  [?] explain".into()
+            }
+            (AskSubject::Permission { rules, .. }, AskStage::Choose) => {
+                let rules: Vec<String> = rules.iter().map(|rule| format!("\"{}\"", escape_invisible(rule))).collect();
+                format!("[y] once  [a] always {}  [n] no  [s] say why not  [?] explain", rules.join(", "))
+            }
+            (AskSubject::Permission { .. }, AskStage::Reason) => "what should it know?".into(),
+            (AskSubject::Question { choices, .. }, _) if choices.is_empty() => "answer in your own words".into(),
+            (AskSubject::Question { .. }, _) => "a number, or your own words".into(),
+            (AskSubject::Plan { .. }, _) => "a number, or what should be different  [?] the whole plan".into(),
+        };
+        wrap(&[StyledSpan::plain(&words)], columns, &LinePrefix::default())
+    }
+
+    /// What the line begins with.
+    pub(super) fn prompt(&self) -> Option<String> {
+        let waiting = self.queue.front()?;
+        let word = match (&waiting.ask.subject, self.stage) {
+            (AskSubject::Permission { .. }, AskStage::Choose) => "allow",
+            (AskSubject::Permission { .. }, AskStage::Reason) => "why not",
+            (AskSubject::Question { .. }, _) => "answer",
+            (AskSubject::Plan { .. }, _) => "go on",
+        };
+        Some(match self.queue.len() {
+            1 => format!("{word}? "),
+            many => format!("{word} (1 of {many})? "),
+        })
+    }
+
+    fn remove_and_advance(&mut self, at: usize) -> Option<QueuedAsk> {
+        let taken = self.remove_at(at);
+        self.front_changed = (self.front_changed || at == 0) && !self.queue.is_empty();
+        taken
+    }
+
+    fn remove_at(&mut self, at: usize) -> Option<QueuedAsk> {
+        if at == 0 {
+            self.stage = AskStage::Choose;
+        }
+        self.queue.remove(at)
+    }
+}
+
+/// How much of a call is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AskDetail {
+    /// As much as fits well.
+    Most,
+    /// Everything.
+    All,
+}
+
+impl QueuedAsk {
+    fn summary_line(&self) -> String {
+        let number = self.number.map(|number| format!("{number}  ")).unwrap_or_default();
+        format!("{number}{}  {}", self.ask.id.short(), self.title())
+    }
+
+    fn title(&self) -> String {
+        let title = match &self.ask.subject {
+            AskSubject::Permission { tool, input, .. } => {
+                format!("{tool} {}", crate::run::event_text::main_argument(input))
+            }
+            AskSubject::Question { question, .. } => question.clone(),
+            AskSubject::Plan { summary, .. } => summary.clone(),
+        };
+        crate::print::one_line(&escape_invisible(&title), 60)
+    }
+}
+
+enum AskChoice {
+    Decide(AskDecision),
+    AskReason,
+    Explain,
+    Unclear(&'static str),
+}
+
+fn parse_permission(line: &str, rules: &[String]) -> AskChoice {
+    let (word, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match (word, words.trim()) {
+        ("y" | "yes", "") => AskChoice::Decide(AskDecision::Allow { rules: Vec::new(), input: None }),
+        ("a" | "always", "") if rules.is_empty() => AskChoice::Unclear("no rule may allow this call; y allows it once"),
+        ("a" | "always", "") => AskChoice::Decide(AskDecision::Allow { rules: rules.to_vec(), input: None }),
+        ("n" | "no", words) => AskChoice::Decide(AskDecision::Deny { message: words.into() }),
+        ("s", "") => AskChoice::AskReason,
+        ("?", "") => AskChoice::Explain,
+        _other => AskChoice::Unclear("type y, n, s or ? and Enter (a as well where a rule is offered)"),
+    }
+}
+
+fn parse_reply(line: &str, choices: &[String]) -> AskChoice {
+    let number = line.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    match number.and_then(|at| choices.get(at)) {
+        Some(choice) => AskChoice::Decide(AskDecision::Reply { text: choice.clone() }),
+        None if line.is_empty() => AskChoice::Unclear("type an answer, or stop the turn with Ctrl-C"),
+        None => AskChoice::Decide(AskDecision::Reply { text: line.to_owned() }),
+    }
+}
+
+fn clip_rows(mut rows: Vec<StyledRow>, whole: AskDetail) -> Vec<StyledRow> {
+    let more = rows.len().saturating_sub(MAX_CALL_ROWS);
+    if whole == AskDetail::Most && more > 0 {
+        rows.truncate(MAX_CALL_ROWS);
+        rows.push(vec![StyledSpan::new(TextRole::Accent, &format!("  … {more} more rows: ? shows them"))]);
+    }
+    rows
+}
+
+fn explanation_rows(rules: &[String], columns: usize) -> Vec<StyledRow> {
+    let named: Vec<String> = rules.iter().map(|rule| format!("`{rule}`")).collect();
+    let always = match named.as_slice() {
+        [] => "no rule may allow this call: it is asked every time".into(),
+        [rule] => format!("a allows it, and in this project from now on everything that {rule} matches"),
+        several => {
+            format!(
+                "a allows it, and in this project from now on everything that one of {} matches",
+                several.join(", ")
+            )
+        }
+    };
+    let words = [
+        "y allows this one call".to_owned(),
+        escape_invisible(&always),
+        "n denies it, and the agent goes on without; words after n, or after s, tell it why".into(),
+        "nothing runs before you decide; another terminal can decide with `bosun approvals`".into(),
+    ];
+    words
+        .iter()
+        .flat_map(|words| wrap(&[StyledSpan::plain(words)], columns, &LinePrefix::hanging(StyledSpan::plain("  · "))))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::PlanAction;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::chat::text::{paint, row_width};
+    use crate::style::Style;
+
+    fn ask(number: u32, subject: AskSubject) -> Ask {
+        Ask { id: AskId(format!("ask-{number}")), call: CallId(format!("call-{number}")), subject, until_at: None }
+    }
+
+    fn shell(number: u32, rule: Option<&str>) -> Ask {
+        let input = format!(r#"{{"command":"echo {number}"}}"#);
+        let rules = rule.map(str::to_owned).into_iter().collect();
+        ask(number, AskSubject::Permission { tool: "shell".into(), input, reason: "the mode is default".into(), rules })
+    }
+
+    fn asks(all: Vec<Ask>) -> AskQueue {
+        let mut asks = AskQueue::default();
+        for ask in all {
+            asks.add(root(), "", None, ask);
+        }
+        asks
+    }
+
+    fn root() -> TaskId {
+        TaskId::new(Uuid::nil())
+    }
+
+    fn decision(asks: &mut AskQueue, line: &str) -> Option<AskDecision> {
+        match asks.answer(line) {
+            AskInputResult::Decided(params) => Some(params.decision),
+            AskInputResult::More | AskInputResult::Explain | AskInputResult::Unclear(_) => None,
+        }
+    }
+
+    #[test]
+    fn every_word_means_what_it_says() {
+        let once = || asks(vec![shell(1, Some("shell(echo *)"))]);
+        assert_eq!(decision(&mut once(), "y"), Some(AskDecision::Allow { rules: Vec::new(), input: None }));
+        assert_eq!(
+            decision(&mut once(), " a "),
+            Some(AskDecision::Allow { rules: vec!["shell(echo *)".into()], input: None })
+        );
+        assert_eq!(decision(&mut once(), "n"), Some(AskDecision::Deny { message: String::new() }));
+        assert_eq!(decision(&mut once(), "n use make"), Some(AskDecision::Deny { message: "use make".into() }));
+        for unclear in ["", "yes please", "fix the bug", "a b", "Y"] {
+            assert_eq!(decision(&mut once(), unclear), None, "{unclear}");
+        }
+        assert_eq!(decision(&mut asks(vec![shell(1, None)]), "a"), None);
+    }
+
+    #[test]
+    fn the_reason_comes_in_a_second_line() {
+        let mut asks = asks(vec![shell(1, None), shell(2, None)]);
+        assert_eq!(asks.prompt().unwrap(), "allow (1 of 2)? ");
+        assert_eq!(asks.answer("s"), AskInputResult::More);
+        assert_eq!(asks.prompt().unwrap(), "why not (1 of 2)? ");
+        assert_eq!(decision(&mut asks, "y"), Some(AskDecision::Deny { message: "y".into() }));
+        assert_eq!(asks.prompt().unwrap(), "allow? ");
+    }
+
+    /// B5: an edit was one line of JSON, and twelve digits its only name.
+    #[test]
+    fn an_edit_is_a_diff_under_its_number_and_its_agent() {
+        let input = r#"{"path":"a.rs","old":"fn a() {\n    1\n}","new":"fn a() {\n    2\n}"}"#.to_owned();
+        let (tool, reason) = ("edit".into(), "the mode is default".into());
+        let mut asks = AskQueue::default();
+        let edit = ask(1, AskSubject::Permission { tool, input, reason, rules: Vec::new() });
+        assert!(asks.add(root(), "reader", Some(7), edit));
+        let shown: Vec<_> = asks.rows(AskDetail::Most, 60).iter().map(|row| paint(row, Style::Plain)).collect();
+        let expected = [
+            "",
+            "? 7 · reader: edit needs your permission",
+            "  path: a.rs",
+            "    fn a() {",
+            "  -     1",
+            "  +     2",
+            "    }",
+            "  because the mode is default",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(asks.titles(), ["7  ask-1  edit a.rs"]);
+    }
+
+    #[test]
+    fn a_decision_on_an_ask_that_is_gone_is_not_taken_for_the_next() {
+        let mut asks = asks(vec![shell(1, None), shell(2, None), shell(3, None)]);
+        assert!(asks.remove_decided(&AskId("ask-2".into())).is_some());
+        assert!(asks.remove_decided(&AskId("ask-1".into())).is_some());
+        assert_eq!(decision(&mut asks, "y"), None);
+        assert_eq!(decision(&mut asks, "y"), Some(AskDecision::Allow { rules: Vec::new(), input: None }));
+        assert!(asks.is_empty());
+    }
+
+    #[test]
+    fn what_is_decided_or_withdrawn_elsewhere_disappears() {
+        let mut asks = asks(vec![shell(1, None), shell(2, None), shell(3, None)]);
+        assert_eq!(asks.remove_decided(&AskId("ask-2".into())).as_deref(), Some("shell echo 2"));
+        assert_eq!(asks.remove_decided(&AskId("ask-2".into())), None);
+        asks.answer("s");
+        assert!(asks.remove_withdrawn(root(), &CallId("call-1".into())));
+        assert_eq!((asks.current(), asks.prompt().unwrap()), (Some(&AskId("ask-3".into())), "allow? ".into()));
+    }
+
+    #[test]
+    fn a_question_takes_a_number_or_words() {
+        let choices = vec!["red".to_owned(), "blue".to_owned()];
+        let question =
+            || asks(vec![ask(1, AskSubject::Question { question: "Which?".into(), choices: choices.clone() })]);
+        let reply = |line| decision(&mut question(), line);
+        assert_eq!(reply("2"), Some(AskDecision::Reply { text: "blue".into() }));
+        assert_eq!(reply("0"), Some(AskDecision::Reply { text: "0".into() }));
+        assert_eq!(reply("green"), Some(AskDecision::Reply { text: "green".into() }));
+        assert_eq!(reply(""), None);
+        let shown: Vec<_> = question().rows(AskDetail::Most, 40).iter().map(|row| paint(row, Style::Plain)).collect();
+        assert_eq!(shown, ["", "? Which?", "  1. red", "  2. blue"]);
+    }
+
+    #[test]
+    fn x1_a_plan_takes_an_action_or_what_should_be_different() {
+        let actions = vec![PlanAction::Autopilot, PlanAction::ExitOnly];
+        let plan = || {
+            asks(vec![ask(
+                1,
+                AskSubject::Plan {
+                    summary: "Two steps".into(),
+                    plan: "1. a\n2. b".into(),
+                    actions: actions.clone(),
+                    recommended: PlanAction::Autopilot,
+                    default_action: PlanAction::ExitOnly,
+                },
+            )])
+        };
+        let proceed = |action| Some(AskDecision::Proceed { action });
+        assert_eq!(decision(&mut plan(), "1"), proceed(PlanAction::Autopilot));
+        assert_eq!(decision(&mut plan(), " exit-only "), proceed(PlanAction::ExitOnly));
+        for words in ["smaller steps", "3", "interactive"] {
+            assert_eq!(decision(&mut plan(), words), Some(AskDecision::Deny { message: words.into() }));
+        }
+        assert_eq!(decision(&mut plan(), " "), None);
+        let shown: Vec<_> = plan().rows(AskDetail::Most, 70).iter().map(|row| paint(row, Style::Plain)).collect();
+        let expected = [
+            "",
+            "? the plan is made: Two steps",
+            "  1. a",
+            "  2. b",
+            "  1. autopilot: carry the plan out without you, until it is done",
+            "     (recommended)",
+            "  2. exit_only: leave plan mode and do nothing yet",
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn the_call_is_shown_whole_on_request_and_fits() {
+        let input = format!(r#"{{"command":"{}"}}"#, "echo\\n".repeat(100));
+        let (tool, reason) = ("shell".into(), "r".into());
+        let asks = asks(vec![ask(1, AskSubject::Permission { tool, input, reason, rules: Vec::new() })]);
+        let (most, all) = (asks.rows(AskDetail::Most, 40), asks.rows(AskDetail::All, 40));
+        assert!(most.len() < 40 && all.len() > 100);
+        assert!(all.iter().chain(&asks.hint(40)).all(|row| row_width(row) <= 40));
+    }
+}

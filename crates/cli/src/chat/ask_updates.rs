@@ -1,0 +1,92 @@
+//! What events and decisions do to the asks that a terminal shows, in a conversation and in a run alike.
+
+use std::path::Path;
+
+use protocol::api::DecideParams;
+use protocol::{Ask, AskDecision, AskId, DecidedBy, Event, TaskId};
+use runtime::{InputRejection, Session};
+
+use super::ask_queue::AskQueue;
+use crate::approvals;
+use crate::args::RuleScope;
+use crate::error::CliError;
+use crate::setup::Setup;
+
+/// What an event means for what is asked.
+#[derive(Debug)]
+pub(super) enum AskChange {
+    /// Nothing.
+    None,
+    /// Something is to be asked.
+    Asked(Ask),
+    /// An ask is decided; if it was in line, what the person is to be told.
+    Decided { ask: AskId, words: Option<String>, next: FrontAsk },
+    /// Nobody has to decide any more.
+    Withdrawn(FrontAsk),
+}
+
+/// Whether another ask has come to the front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FrontAsk {
+    Same,
+    Changed,
+}
+
+/// Takes in what happened to a task.
+pub(super) fn apply_event(asks: &mut AskQueue, task: TaskId, event: &Event) -> AskChange {
+    match event {
+        Event::AskOpened(ask) => AskChange::Asked(ask.clone()),
+        Event::AskDecided { ask, decision, by, .. } => {
+            let next = if asks.current() == Some(ask) { FrontAsk::Changed } else { FrontAsk::Same };
+            let words = asks.remove_decided(ask).map(|title| match by {
+                DecidedBy::User => format!("{} elsewhere: {title}", decision.as_str()),
+                DecidedBy::Deadline => format!("not decided in time: {title}"),
+            });
+            AskChange::Decided { ask: ask.clone(), words, next }
+        }
+        Event::CallAnswered { call, .. } => {
+            let before = asks.current().cloned();
+            match asks.remove_withdrawn(task, call) {
+                true if before.as_ref() == asks.current() => AskChange::Withdrawn(FrontAsk::Same),
+                true => AskChange::Withdrawn(FrontAsk::Changed),
+                false => AskChange::None,
+            }
+        }
+        _other => AskChange::None,
+    }
+}
+
+/// What a person is told.
+#[derive(Debug)]
+pub(super) enum DecisionNotice {
+    Note(String),
+    Error(String),
+}
+
+/// Tells the session what was decided, and keeps the rules of it for the project of this folder.
+pub(super) async fn send_decision(
+    session: &Session,
+    setup: &Setup,
+    cwd: &Path,
+    params: DecideParams,
+) -> Result<Vec<DecisionNotice>, CliError> {
+    let rules = match &params.decision {
+        AskDecision::Allow { rules, .. } => rules.clone(),
+        AskDecision::Deny { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. } => Vec::new(),
+    };
+    match session.decide(params).await {
+        Ok(()) => Ok(rules.iter().map(|rule| save_rule(setup, cwd, rule)).collect()),
+        Err(refused @ (InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_))) => {
+            Ok(vec![DecisionNotice::Error(refused.to_string())])
+        }
+        Err(worse @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(worse.into()),
+    }
+}
+
+/// Keeps a rule for this project. The session follows it already.
+fn save_rule(setup: &Setup, cwd: &Path, rule: &str) -> DecisionNotice {
+    match approvals::save_allow_rule(setup, cwd, rule, RuleScope::Local) {
+        Ok(path) => DecisionNotice::Note(format!("`{rule}` is allowed from now on; it stands in {}", path.display())),
+        Err(failure) => DecisionNotice::Error(format!("`{rule}` is allowed for this session only: {failure}")),
+    }
+}

@@ -1,0 +1,221 @@
+//! Tool calls: a line for each when it is answered, and all of it for those who ask.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use protocol::{CallId, TaskId, ToolCallRequest, ToolResult, ToolResultStatus, clip_middle};
+use serde_json::Value;
+
+use super::call_arguments;
+use super::text::{StyledRow, StyledSpan, truncate, width};
+use crate::escape::escape_invisible;
+use crate::print;
+use crate::run::event_text;
+use crate::style::TextRole;
+
+/// How many calls can be looked at again.
+const MAX_CALLS: usize = 100;
+
+/// Most bytes that are kept of an input.
+const MAX_INPUT_BYTES: usize = 256 * 1024;
+
+/// The newest calls of a session, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct CallHistory(VecDeque<CallHistoryEntry>);
+
+#[derive(Debug)]
+struct CallHistoryEntry {
+    task: TaskId,
+    call: ToolCallRequest,
+    progress: CallProgress,
+}
+
+#[derive(Debug)]
+enum CallProgress {
+    Requested,
+    Started(Instant),
+    Answered(ToolResult, Option<Duration>),
+}
+
+impl CallHistory {
+    /// A model made a call.
+    pub(super) fn add_requested(&mut self, task: TaskId, call: &ToolCallRequest) {
+        let call = ToolCallRequest { input: clip_middle(&call.input, MAX_INPUT_BYTES), ..call.clone() };
+        self.0.push_back(CallHistoryEntry { task, call, progress: CallProgress::Requested });
+        self.0.drain(..self.0.len().saturating_sub(MAX_CALLS));
+    }
+
+    /// A call runs.
+    pub(super) fn mark_started(&mut self, task: TaskId, id: &CallId, now: Instant) {
+        if let Some(seen) = self.find(task, id) {
+            seen.progress = CallProgress::Started(now);
+        }
+    }
+
+    /// A call has its answer.
+    pub(super) fn mark_answered(&mut self, task: TaskId, id: &CallId, answer: &ToolResult, now: Instant) {
+        let Some(seen) = self.find(task, id) else { return };
+        let took = match seen.progress {
+            CallProgress::Started(began) => Some(now.duration_since(began)),
+            CallProgress::Requested | CallProgress::Answered(..) => None,
+        };
+        seen.progress = CallProgress::Answered(answer.clone(), took);
+    }
+
+    /// What runs longest of what runs, and how many others do.
+    pub(super) fn running(&self) -> Option<(String, Instant, usize)> {
+        let mut running = self.0.iter().filter_map(|seen| match seen.progress {
+            CallProgress::Started(began) => Some((&seen.call, began)),
+            CallProgress::Requested | CallProgress::Answered(..) => None,
+        });
+        let (call, began) = running.next()?;
+        Some((call_title(call), began, running.count()))
+    }
+
+    /// The row for the newest answer to a call.
+    pub(super) fn row(&self, task: TaskId, id: &CallId, whose: &str, columns: usize) -> Option<StyledRow> {
+        let seen = self.0.iter().rev().find(|seen| seen.task == task && seen.call.id == *id)?;
+        let CallProgress::Answered(answer, took) = &seen.progress else { return None };
+        let (role, mut result) = describe_result(&seen.call, answer);
+        if let Some(took) = took.filter(|took| *took >= Duration::from_millis(100)) {
+            result += &format!(" {}", format_duration(took));
+        }
+        let lead = format!("• {whose}");
+        let result = truncate(&result, columns / 2);
+        let room = columns.saturating_sub(width(&lead) + width(&result) + 1);
+        let title = truncate(&call_title(&seen.call), room);
+        Some(vec![
+            StyledSpan::plain(&lead),
+            StyledSpan::new(TextRole::Strong, &title),
+            StyledSpan::new(role, &format!(" {result}")),
+        ])
+    }
+
+    /// All of the call that was made so many calls ago; 1 is the newest.
+    pub(super) fn full_rows(&self, ago: usize, columns: usize) -> Option<Vec<StyledRow>> {
+        let seen = self.0.iter().rev().nth(ago.checked_sub(1)?)?;
+        let head = vec![StyledSpan::plain("• "), StyledSpan::new(TextRole::Strong, &seen.call.tool)];
+        let mut rows = vec![head];
+        rows.extend(call_arguments::call_rows(&seen.call.input, columns));
+        match &seen.progress {
+            CallProgress::Requested => rows.push(vec![StyledSpan::new(TextRole::Dim, "  (not begun)")]),
+            CallProgress::Started(_) => rows.push(vec![StyledSpan::new(TextRole::Dim, "  (running)")]),
+            CallProgress::Answered(answer, _) => {
+                rows.push(vec![StyledSpan::new(TextRole::Dim, &format!("  answer: {}", answer.status.as_str()))]);
+                rows.extend(call_arguments::text_rows(answer.text.trim_end(), columns));
+            }
+        }
+        Some(rows)
+    }
+
+    fn find(&mut self, task: TaskId, id: &CallId) -> Option<&mut CallHistoryEntry> {
+        self.0.iter_mut().rev().find(|seen| seen.task == task && seen.call.id == *id)
+    }
+}
+
+/// The tool, and the argument that says most.
+pub(super) fn call_title(call: &ToolCallRequest) -> String {
+    let gist = print::one_line(&escape_invisible(&event_text::main_argument(&call.input)), 300);
+    format!("{} {gist}", call.tool).trim_end().to_owned()
+}
+
+fn describe_result(call: &ToolCallRequest, answer: &ToolResult) -> (TextRole, String) {
+    let reason = || print::one_line(&answer.text, 200);
+    match answer.status {
+        ToolResultStatus::Done => match (changed_lines(call), shell_failure(call, answer)) {
+            (_, Some(words)) => (TextRole::Bad, words),
+            (Some((added, removed)), None) => (TextRole::Good, format!("+{added} −{removed}")),
+            (None, None) => (TextRole::Good, "ok".into()),
+        },
+        ToolResultStatus::Denied => (TextRole::Bad, "not permitted".into()),
+        ToolResultStatus::Refused => (TextRole::Bad, format!("refused: {}", reason())),
+        ToolResultStatus::Broken => (TextRole::Bad, format!("broken: {}", reason())),
+        ToolResultStatus::Interrupted => (TextRole::Bad, "interrupted".into()),
+        ToolResultStatus::Cancelled => (TextRole::Bad, "stopped".into()),
+    }
+}
+
+/// What a command says of its end, if that was no success.
+fn shell_failure(call: &ToolCallRequest, answer: &ToolResult) -> Option<String> {
+    let last = answer.text.lines().next_back()?;
+    let words = last.strip_prefix('[')?.strip_suffix(']')?;
+    let ended_badly = call.tool == "shell" && words != "no output" && !words.starts_with("left behind");
+    ended_badly.then(|| words.split([';', ',']).next().unwrap_or(words).to_owned())
+}
+
+/// How many lines a call adds and removes.
+fn changed_lines(call: &ToolCallRequest) -> Option<(usize, usize)> {
+    let input: Value = serde_json::from_str(&call.input).ok()?;
+    let text = |name: &str| input.get(name).and_then(Value::as_str);
+    match call.tool.as_str() {
+        "edit" => {
+            let (old, new): (Vec<_>, Vec<_>) = (text("old")?.lines().collect(), text("new")?.lines().collect());
+            let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
+            let head = same(&mut old.iter().zip(&new));
+            let tail = same(&mut old[head..].iter().rev().zip(new[head..].iter().rev()));
+            Some((new.len() - head - tail, old.len() - head - tail))
+        }
+        "create" => Some((text("content")?.lines().count(), 0)),
+        "apply_patch" => {
+            let lines = |mark: char| text("patch").map(|patch| patch.lines().filter(|l| l.starts_with(mark)).count());
+            Some((lines('+')?, lines('-')?))
+        }
+        _other => None,
+    }
+}
+
+/// A time that a person reads.
+pub(super) fn format_duration(time: Duration) -> String {
+    match time.as_secs() {
+        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::chat::text::{paint, row_width};
+    use crate::style::Style;
+
+    fn line(tool: &str, input: &str, status: ToolResultStatus, text: &str, columns: usize) -> String {
+        let (mut calls, task, id, now) =
+            (CallHistory::default(), TaskId::new(Uuid::nil()), CallId("1".into()), Instant::now());
+        calls.add_requested(task, &ToolCallRequest { id: id.clone(), tool: tool.into(), input: input.into() });
+        calls.mark_started(task, &id, now);
+        let answer = ToolResult { status, text: text.into() };
+        calls.mark_answered(task, &id, &answer, now + Duration::from_millis(3210));
+        let row = calls.row(task, &id, "", columns).unwrap();
+        assert!(row_width(&row) <= columns);
+        paint(&row, Style::Plain)
+    }
+
+    #[test]
+    fn a_call_is_one_row() {
+        use ToolResultStatus::{Denied, Done, Refused};
+        let shell = r#"{"command":"cargo test"}"#;
+        assert_eq!(line("shell", shell, Done, "fine", 60), "• shell cargo test ok 3.2 s");
+        assert_eq!(line("shell", shell, Done, "no\n[exit code 1]", 60), "• shell cargo test exit code 1 3.2 s");
+        assert_eq!(line("shell", shell, Denied, "", 60), "• shell cargo test not permitted 3.2 s");
+        let edit = r#"{"path":"a.rs","old":"a\nb\nc","new":"a\nx\ny\nc"}"#;
+        assert_eq!(line("edit", edit, Done, "", 60), "• edit a.rs +2 −1 3.2 s");
+        assert!(line("edit", edit, Refused, &"why ".repeat(99), 40).starts_with("• edit a.rs refused: why"));
+    }
+
+    #[test]
+    fn all_of_a_call_can_be_seen() {
+        let (mut calls, task) = (CallHistory::default(), TaskId::new(Uuid::nil()));
+        for number in 0..200 {
+            let id = CallId(number.to_string());
+            calls.add_requested(task, &ToolCallRequest { id: id.clone(), tool: "glob".into(), input: "{}".into() });
+            let answer = ToolResult { status: ToolResultStatus::Done, text: format!("answer {number}") };
+            calls.mark_answered(task, &id, &answer, Instant::now());
+        }
+        let text = |ago| calls.full_rows(ago, 40).map(|rows| paint(&rows.concat(), Style::Plain));
+        assert!(text(1).unwrap().ends_with("answer 199"));
+        assert!(text(MAX_CALLS).unwrap().ends_with("answer 100"));
+        assert!(text(0).is_none() && text(MAX_CALLS + 1).is_none());
+    }
+}

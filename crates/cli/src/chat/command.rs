@@ -1,0 +1,78 @@
+//! Slash commands that only make sense at a terminal.
+
+use protocol::PermissionMode;
+use runtime::slash::TerminalCommand;
+
+/// What can be typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ChatCommand {
+    Mode(Option<PermissionMode>),
+    Approvals,
+    Show(usize),
+    Resume(Option<String>),
+    New,
+    Keys,
+    Exit,
+}
+
+/// Reads what follows a command that is for the terminal.
+pub(super) fn parse_command(screen: TerminalCommand, rest: &str) -> Result<ChatCommand, String> {
+    match screen {
+        TerminalCommand::Mode => parse_mode(rest),
+        TerminalCommand::Approvals => without_arguments(rest, ChatCommand::Approvals),
+        TerminalCommand::Show => parse_show(rest),
+        TerminalCommand::Resume => Ok(ChatCommand::Resume(optional_word(rest)?)),
+        TerminalCommand::New => without_arguments(rest, ChatCommand::New),
+        TerminalCommand::Keys => without_arguments(rest, ChatCommand::Keys),
+        TerminalCommand::Exit => without_arguments(rest, ChatCommand::Exit),
+    }
+}
+
+fn without_arguments(rest: &str, command: ChatCommand) -> Result<ChatCommand, String> {
+    if rest.is_empty() { Ok(command) } else { Err("nothing follows it".into()) }
+}
+
+fn optional_word(rest: &str) -> Result<Option<String>, String> {
+    match rest.split_whitespace().collect::<Vec<_>>()[..] {
+        [] => Ok(None),
+        [word] => Ok(Some(word.to_owned())),
+        [..] => Err("one word follows it at most".into()),
+    }
+}
+
+fn parse_mode(rest: &str) -> Result<ChatCommand, String> {
+    let Some(word) = optional_word(rest)? else { return Ok(ChatCommand::Mode(None)) };
+    let found = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == word);
+    let words = PermissionMode::ALL.map(PermissionMode::as_str).join(", ");
+    found.map(|mode| ChatCommand::Mode(Some(mode))).ok_or_else(|| format!("`{word}` is none of {words}"))
+}
+
+fn parse_show(rest: &str) -> Result<ChatCommand, String> {
+    match optional_word(rest)? {
+        None => Ok(ChatCommand::Show(1)),
+        Some(word) => match word.parse() {
+            Ok(ago @ 1..) => Ok(ChatCommand::Show(ago)),
+            Ok(0) | Err(_) => Err(format!("`{word}` is no number of calls; 1 is the last")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_a_command_is_read() {
+        assert_eq!(parse_command(TerminalCommand::Exit, ""), Ok(ChatCommand::Exit));
+        assert_eq!(parse_command(TerminalCommand::Mode, "plan"), Ok(ChatCommand::Mode(Some(PermissionMode::Plan))));
+        assert_eq!(parse_command(TerminalCommand::Show, "3"), Ok(ChatCommand::Show(3)));
+        assert_eq!(parse_command(TerminalCommand::Resume, ""), Ok(ChatCommand::Resume(None)));
+        assert!(
+            parse_command(TerminalCommand::Show, "0").is_err() && parse_command(TerminalCommand::Mode, "x").is_err()
+        );
+        assert!(
+            parse_command(TerminalCommand::New, "now").is_err()
+                && parse_command(TerminalCommand::Resume, "a b").is_err()
+        );
+    }
+}

@@ -1,0 +1,292 @@
+//! One session and the person who talks to it: a loop that takes one thing at a time.
+
+use std::time::{Duration, Instant};
+
+use protocol::api::SendParams;
+use protocol::{CancelBy, MailDelivery};
+use runtime::slash::SlashLookup;
+use runtime::{BusMessage, InputRejection, SessionStatus, Subscription};
+use tokio::sync::watch;
+
+use super::ask_queue::AskQueue;
+use super::editor::EditorAction;
+use super::feed::ChatFeed;
+use super::open::{OpenChat, PreparedChat};
+use super::terminal::{ChatTerminal, TerminalEvent};
+use super::view::MESSAGE_PROMPT;
+use crate::args::RunArgs;
+use crate::error::CliError;
+use crate::escape::escape_invisible;
+use crate::exit::CommandExit;
+use crate::run::{BackgroundWork, RunSignal};
+use crate::setup::Setup;
+
+/// Two interrupts within this time end the session.
+const DOUBLE_INTERRUPT_WINDOW: Duration = Duration::from_secs(2);
+
+/// How long what happens may wait to be drawn, together with what happens next.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// How often what goes on is told again.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A person and one session.
+pub(super) struct Dialogue<'a> {
+    pub(super) setup: &'a Setup,
+    pub(super) args: &'a RunArgs,
+    pub(super) terminal: &'a mut ChatTerminal,
+    pub(super) chat: OpenChat,
+    pub(super) feed: ChatFeed,
+    pub(super) asks: AskQueue,
+    pub(super) events: Subscription,
+    pub(super) status: watch::Receiver<SessionStatus>,
+    /// When the person last asked to stop, and what.
+    pub(super) interrupted: Option<(Instant, InterruptTarget)>,
+    /// What is told in passing, until the next key.
+    pub(super) hint: Option<&'static str>,
+    /// When the screen is to be drawn.
+    pub(super) draw_at: Option<Instant>,
+}
+
+/// What an interrupt found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InterruptTarget {
+    /// A turn, which it stopped.
+    Turn,
+    /// The line, which it cleared.
+    Line,
+    /// Work that goes on, of which the person was told instead of leaving.
+    Work,
+}
+
+/// How a dialogue ends.
+#[derive(Debug)]
+pub(super) enum DialogueEnd {
+    /// The person leaves.
+    Leave(CommandExit),
+    /// Another session takes its place.
+    Switch(Box<PreparedChat>),
+}
+
+/// What the loop takes.
+enum DialogueInput {
+    Terminal(TerminalEvent),
+    Live(BusMessage),
+    Status,
+    /// The session has ended by itself.
+    Ended,
+    Draw,
+    Tick,
+}
+
+impl Dialogue<'_> {
+    /// Talks until the dialogue ends, beginning with what the person said before, if anything.
+    pub(super) async fn run(&mut self, opening: Option<String>) -> Result<DialogueEnd, CliError> {
+        if let Some(line) = opening
+            && let Some(end) = self.submit_line(line).await?
+        {
+            return Ok(end);
+        }
+        loop {
+            let input = self.next().await?;
+            let at_once = matches!(input, DialogueInput::Draw | DialogueInput::Terminal(_));
+            if let Some(end) = self.handle(input).await? {
+                return Ok(end);
+            }
+            if self.terminal.screen.is_closed() {
+                return Ok(DialogueEnd::Leave(CommandExit::Cancelled));
+            }
+            if (at_once && !self.terminal.has_pending_keys()) || self.terminal.screen.is_full() {
+                self.draw();
+            } else {
+                self.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Result<DialogueInput, CliError> {
+        let busy = self.is_busy();
+        let draw_at = self.draw_at;
+        Ok(tokio::select! {
+            biased;
+            deed = self.terminal.next() => DialogueInput::Terminal(deed),
+            () = wait_until(draw_at) => DialogueInput::Draw,
+            live = self.events.next() => live?.map_or(DialogueInput::Ended, DialogueInput::Live),
+            changed = self.status.changed() => changed.map_or(DialogueInput::Ended, |()| DialogueInput::Status),
+            () = tokio::time::sleep(TICK), if busy => DialogueInput::Tick,
+        })
+    }
+
+    async fn handle(&mut self, input: DialogueInput) -> Result<Option<DialogueEnd>, CliError> {
+        match input {
+            DialogueInput::Terminal(deed) => return self.handle_terminal(deed).await,
+            DialogueInput::Live(live) => self.handle_live(&live),
+            DialogueInput::Ended => {
+                self.show_error("the session has ended; nothing that was finished is lost");
+                return Ok(Some(DialogueEnd::Leave(CommandExit::Failed)));
+            }
+            DialogueInput::Status => {
+                let paused = self.status.borrow_and_update().paused.clone();
+                if let Some(reason) = paused {
+                    self.show_error(&format!("{reason}; nothing that was finished is lost"));
+                    return Ok(Some(DialogueEnd::Leave(CommandExit::Failed)));
+                }
+            }
+            DialogueInput::Draw | DialogueInput::Tick => {}
+        }
+        Ok(None)
+    }
+
+    async fn handle_terminal(&mut self, deed: TerminalEvent) -> Result<Option<DialogueEnd>, CliError> {
+        match deed {
+            TerminalEvent::Key(key) => {
+                self.hint = None;
+                let pressed = self.terminal.editor.press(key);
+                if !matches!(pressed, EditorAction::Interrupt | EditorAction::Leave) {
+                    self.interrupted = None;
+                }
+                return self.handle_edit(pressed).await;
+            }
+            TerminalEvent::Signal(RunSignal::Interrupt) => return self.interrupt().await,
+            TerminalEvent::Signal(RunSignal::End) => return Ok(Some(DialogueEnd::Leave(CommandExit::Cancelled))),
+            TerminalEvent::Closed => return Ok(Some(DialogueEnd::Leave(CommandExit::Success))),
+            TerminalEvent::Resized => self.terminal.screen.resize(),
+            TerminalEvent::Continued => self.terminal.screen.take_over(),
+        }
+        Ok(None)
+    }
+
+    async fn handle_edit(&mut self, pressed: EditorAction) -> Result<Option<DialogueEnd>, CliError> {
+        match pressed {
+            EditorAction::Edited => {}
+            EditorAction::Submitted(line) => return self.submit_line(line).await,
+            EditorAction::Complete => self.complete(),
+            EditorAction::Interrupt => return self.interrupt().await,
+            EditorAction::Leave => return self.leave_or_warn(),
+            EditorAction::Expand => self.show_call(1),
+            EditorAction::Redraw => self.terminal.screen.clear(),
+            EditorAction::TooLong => {
+                self.show_error("that is more than a prompt may have; put it into a file and name the file")
+            }
+        }
+        Ok(None)
+    }
+
+    /// Leaves, but for the first time while others are at work: then it says who, and what becomes of them.
+    fn leave_or_warn(&mut self) -> Result<Option<DialogueEnd>, CliError> {
+        let BackgroundWork { agents, commands, .. } = BackgroundWork::read(&self.chat.session)?;
+        let warned = matches!(self.interrupted, Some((_, InterruptTarget::Work)));
+        if warned || agents.is_empty() && commands.is_empty() {
+            return Ok(Some(DialogueEnd::Leave(CommandExit::Success)));
+        }
+        self.interrupted = Some((Instant::now(), InterruptTarget::Work));
+        if !agents.is_empty() {
+            let (who, id) = (agents.join(", "), self.chat.session.id());
+            self.show_note(&escape_invisible(&format!(
+                "at work: {who}; leaving interrupts them until bosun --resume {id}"
+            )));
+        }
+        if !commands.is_empty() {
+            self.show_note(&escape_invisible(&format!(
+                "running: {}; leaving stops them for good",
+                commands.join(", ")
+            )));
+        }
+        self.hint = Some("Ctrl-D again leaves");
+        Ok(None)
+    }
+
+    /// The first stops the turn, or clears the line; the second within two seconds ends the session.
+    async fn interrupt(&mut self) -> Result<Option<DialogueEnd>, CliError> {
+        let what = if self.is_busy() { InterruptTarget::Turn } else { InterruptTarget::Line };
+        let before = self.interrupted.replace((Instant::now(), what));
+        let before =
+            before.filter(|(at, what)| at.elapsed() < DOUBLE_INTERRUPT_WINDOW && *what != InterruptTarget::Work);
+        let before = before.map(|(_, what)| what);
+        let session = &self.chat.session;
+        match (before, what) {
+            (Some(InterruptTarget::Turn), _) | (Some(_), InterruptTarget::Turn) => {
+                let stopped = session.stop(CancelBy::User).await;
+                self.check_accepted(stopped)?;
+                return Ok(Some(DialogueEnd::Leave(CommandExit::Cancelled)));
+            }
+            (Some(InterruptTarget::Line | InterruptTarget::Work), InterruptTarget::Line | InterruptTarget::Work) => {
+                return Ok(Some(DialogueEnd::Leave(CommandExit::Success)));
+            }
+            (None, InterruptTarget::Turn) => {
+                let stopped = session.interrupt().await;
+                self.check_accepted(stopped)?;
+                self.hint = Some("stopping; Ctrl-C again ends the session");
+            }
+            (None, InterruptTarget::Line | InterruptTarget::Work) => {
+                self.terminal.editor.replace("");
+                self.terminal.screen.line_ended();
+                self.hint = Some("Ctrl-C again leaves");
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sends what is meant for the model, and does what is meant for Bosun.
+    async fn submit_line(&mut self, line: String) -> Result<Option<DialogueEnd>, CliError> {
+        self.terminal.screen.line_ended();
+        if !matches!(self.chat.slashes.parse(&line), SlashLookup::NotACommand) {
+            return self.command(&line).await;
+        }
+        if !self.asks.is_empty() {
+            self.answer(&line).await?;
+        } else if !line.trim().is_empty() {
+            self.terminal.editor.history().add(&line);
+            self.send(&line).await?;
+        }
+        Ok(None)
+    }
+
+    async fn send(&mut self, line: &str) -> Result<(), CliError> {
+        self.echo(MESSAGE_PROMPT, line);
+        let (text, images, delivery) = (line.trim().to_owned(), Vec::new(), MailDelivery::FollowUp);
+        self.post(SendParams { task: None, text, images, delivery, display: None }).await
+    }
+
+    /// Sends a message, to be read soon.
+    pub(super) async fn post(&mut self, message: SendParams) -> Result<(), CliError> {
+        let busy = self.is_busy();
+        let delivery = if busy { MailDelivery::Steer } else { MailDelivery::FollowUp };
+        let sent = self.chat.session.post(SendParams { delivery, ..message }).await;
+        if let Some(receipt) = self.check_accepted(sent)? {
+            self.feed.note_sent(receipt.mail);
+            if busy {
+                self.show_note("it reads this before its next step");
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what the session refused; anything worse ends the dialogue.
+    pub(super) fn check_accepted<T>(&mut self, given: Result<T, InputRejection>) -> Result<Option<T>, CliError> {
+        match given {
+            Ok(given) => Ok(Some(given)),
+            Err(rejected @ (InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_))) => {
+                self.show_error(&rejected.to_string());
+                Ok(None)
+            }
+            Err(worse @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(worse.into()),
+        }
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        let status = self.status.borrow();
+        status.continuation_due || status.root.is_some() && !status.root_is_at_rest()
+    }
+
+    pub(super) fn background(&self) -> usize {
+        self.status.borrow().background
+    }
+}
+
+async fn wait_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,121 @@
+//! How a dialogue begins and ends.
+
+use std::time::Instant;
+
+use protocol::SessionId;
+use runtime::SessionStart;
+use store::SessionReader;
+
+use super::ask_queue::AskQueue;
+use super::call_history::CallHistory;
+use super::dialogue::{Dialogue, DialogueEnd};
+use super::feed::ChatFeed;
+use super::open::{self, OpenChat};
+use super::terminal::ChatTerminal;
+use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
+use super::view::MESSAGE_PROMPT;
+use crate::args::RunArgs;
+use crate::error::CliError;
+use crate::run::SessionUsageSummary;
+use crate::sessions;
+use crate::setup::Setup;
+use crate::style::TextRole;
+
+/// What stays of a dialogue for the one that follows it.
+#[derive(Debug)]
+pub(super) struct PreviousDialogue {
+    session: SessionId,
+    /// The calls that `/show` can show again.
+    calls: CallHistory,
+}
+
+impl<'a> Dialogue<'a> {
+    /// Says what the session is, and lets what was interrupted go on. What was said before is known to a person who
+    /// has just talked to the same session.
+    pub(super) async fn begin(
+        setup: &'a Setup,
+        args: &'a RunArgs,
+        person: &'a mut ChatTerminal,
+        opened: OpenChat,
+        before: Option<PreviousDialogue>,
+    ) -> Result<Dialogue<'a>, CliError> {
+        let session = &opened.session;
+        let mut feed = ChatFeed::new(session.root(), person.screen.style());
+        let known = before.filter(|before| before.session == session.id());
+        let is_known = known.is_some();
+        if let Some(before) = known {
+            feed.restore_calls(before.calls);
+        }
+        session.tasks()?.iter().for_each(|task| feed.add_earlier_task(task.id, task.kind, &task.name));
+        let (events, status) = (session.subscribe(session.first_seq()), session.status());
+        person.editor.history().redact_secrets(opened.secrets.clone());
+        let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), AskQueue::default());
+        let mut dialogue = Dialogue {
+            setup,
+            args,
+            terminal: person,
+            chat: opened,
+            feed,
+            asks,
+            events,
+            status,
+            interrupted,
+            hint,
+            draw_at,
+        };
+        dialogue.show(open::welcome_rows(&dialogue.chat, dialogue.columns()));
+        if !is_known {
+            dialogue.restore_conversation()?;
+        }
+        if let SessionStart::Resume(_) = dialogue.chat.start {
+            dialogue.chat.session.resume().await?;
+        }
+        Ok(dialogue)
+    }
+
+    /// Shows what was said last, and what waits for a decision.
+    fn restore_conversation(&mut self) -> Result<(), CliError> {
+        let session = &self.chat.session;
+        let (asked, answered) = open::last_exchange(session.home(), session.id(), session.root())?;
+        let waiting = SessionReader::open(session.home(), session.id())?.asks(false)?;
+        if !asked.is_empty() {
+            self.quote(MESSAGE_PROMPT, &asked);
+        }
+        let rows = self.feed.replay_text(&answered, self.columns());
+        self.show(rows);
+        for view in waiting {
+            let whose = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
+            self.feed.add_earlier_ask(view.task, &view.ask);
+            self.ask(view.task, &whose, view.ask);
+        }
+        Ok(())
+    }
+
+    /// Leaves the session, and says how to come back unless that happens now. One in which nothing was said is not
+    /// kept.
+    pub(super) async fn leave(mut self, end: &DialogueEnd) -> Result<PreviousDialogue, CliError> {
+        let columns = self.columns();
+        let (home, id) = (self.setup.home.clone(), self.chat.session.id());
+        let unfinished = self.feed.finish_text(columns);
+        self.show(unfinished);
+        let empty = self.chat.session.view()?.title.is_empty();
+        self.chat.session.leave().await?;
+        match end {
+            DialogueEnd::Switch(next) if next.start == SessionStart::Resume(id) => {
+                self.terminal.screen.show([StyledRow::new()])
+            }
+            DialogueEnd::Switch(_) | DialogueEnd::Leave(_) if empty => sessions::remove(&home, id)?,
+            DialogueEnd::Switch(_) | DialogueEnd::Leave(_) => {
+                let figures = SessionUsageSummary::read(&SessionReader::open(&home, id)?)?;
+                let dim =
+                    |words: String| wrap(&[StyledSpan::new(TextRole::Dim, &words)], columns, &LinePrefix::default());
+                let rows = figures.summary_line().into_iter().chain([format!("go on with: bosun --resume {id}")]);
+                self.terminal.screen.show([StyledRow::new()].into_iter().chain(rows.flat_map(dim)));
+                if let DialogueEnd::Switch(_) = end {
+                    self.terminal.screen.show([StyledRow::new()]);
+                }
+            }
+        }
+        Ok(PreviousDialogue { session: id, calls: self.feed.into_calls() })
+    }
+}

@@ -1,0 +1,194 @@
+//! The text that a person is writing, and where the cursor is in it.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::print;
+
+/// A text with a cursor. The cursor never stands inside what people see as one character.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct InputDraft {
+    text: String,
+    cursor: usize,
+}
+
+impl InputDraft {
+    /// A text with the cursor at its end.
+    pub(super) fn new(text: &str) -> InputDraft {
+        let mut draft = InputDraft::default();
+        draft.insert(text);
+        draft
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    pub(super) fn before(&self) -> &str {
+        &self.text[..self.cursor]
+    }
+
+    pub(super) fn after(&self) -> &str {
+        &self.text[self.cursor..]
+    }
+
+    pub(super) fn insert(&mut self, text: &str) {
+        let text = print::sanitize(text);
+        self.text.insert_str(self.cursor, &text);
+        self.cursor += text.len();
+    }
+
+    pub(super) fn backspace(&mut self) {
+        let from = self.cursor - self.last(self.before());
+        self.remove(from, self.cursor);
+    }
+
+    pub(super) fn delete(&mut self) {
+        let to = self.cursor + self.first(self.after());
+        self.remove(self.cursor, to);
+    }
+
+    pub(super) fn left(&mut self) {
+        self.cursor -= self.last(self.before());
+    }
+
+    pub(super) fn right(&mut self) {
+        self.cursor += self.first(self.after());
+    }
+
+    /// To the beginning of the line.
+    pub(super) fn home(&mut self) {
+        self.cursor = self.line_start();
+    }
+
+    /// To the end of the line.
+    pub(super) fn end(&mut self) {
+        self.cursor = self.line_end();
+    }
+
+    pub(super) fn word_left(&mut self) {
+        self.cursor = self.word_start();
+    }
+
+    pub(super) fn word_right(&mut self) {
+        let after = self.after();
+        let begun = after.trim_start();
+        let end = begun.find(char::is_whitespace).unwrap_or(begun.len());
+        self.cursor += after.len() - begun.len() + end;
+    }
+
+    /// Removes the word before the cursor.
+    pub(super) fn erase_word(&mut self) -> String {
+        self.remove(self.word_start(), self.cursor)
+    }
+
+    /// Removes the line up to the cursor.
+    pub(super) fn erase_to_start(&mut self) -> String {
+        self.remove(self.line_start(), self.cursor)
+    }
+
+    /// Removes the line from the cursor on.
+    pub(super) fn erase_to_end(&mut self) -> String {
+        self.remove(self.cursor, self.line_end())
+    }
+
+    /// One line up; whether there is one.
+    pub(super) fn up(&mut self) -> bool {
+        let start = self.line_start();
+        if start == 0 {
+            return false;
+        }
+        let column = self.text[start..self.cursor].graphemes(true).count();
+        let above = self.text[..start - 1].rfind('\n').map_or(0, |at| at + 1);
+        self.cursor = self.at_column(above, start - 1, column);
+        true
+    }
+
+    /// One line down; whether there is one.
+    pub(super) fn down(&mut self) -> bool {
+        let (start, end) = (self.line_start(), self.line_end());
+        if end == self.text.len() {
+            return false;
+        }
+        let column = self.text[start..self.cursor].graphemes(true).count();
+        let below = self.text[end + 1..].find('\n').map_or(self.text.len(), |at| end + 1 + at);
+        self.cursor = self.at_column(end + 1, below, column);
+        true
+    }
+
+    fn at_column(&self, start: usize, end: usize, column: usize) -> usize {
+        start + self.text[start..end].graphemes(true).take(column).map(str::len).sum::<usize>()
+    }
+
+    fn line_start(&self) -> usize {
+        self.before().rfind('\n').map_or(0, |at| at + 1)
+    }
+
+    fn line_end(&self) -> usize {
+        self.after().find('\n').map_or(self.text.len(), |at| self.cursor + at)
+    }
+
+    fn word_start(&self) -> usize {
+        let before = self.before().trim_end();
+        before.char_indices().rfind(|(_, c)| c.is_whitespace()).map_or(0, |(at, c)| at + c.len_utf8())
+    }
+
+    fn last(&self, text: &str) -> usize {
+        text.graphemes(true).next_back().map_or(0, str::len)
+    }
+
+    fn first(&self, text: &str) -> usize {
+        text.graphemes(true).next().map_or(0, str::len)
+    }
+
+    fn remove(&mut self, from: usize, to: usize) -> String {
+        self.cursor = from;
+        self.text.drain(from..to).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_see_as_one_character_is_one() {
+        let mut draft = InputDraft::new("a👩‍👩‍👧é");
+        draft.backspace();
+        draft.left();
+        assert_eq!(draft.before(), "a");
+        draft.delete();
+        assert_eq!(draft.text(), "a");
+        draft.right();
+        draft.delete();
+        draft.left();
+        draft.backspace();
+        assert_eq!(draft.text(), "a");
+    }
+
+    #[test]
+    fn lines_and_words_are_moved_over() {
+        let mut draft = InputDraft::new("first line\nsecond  one");
+        draft.word_left();
+        assert_eq!(draft.after(), "one");
+        assert!(draft.up());
+        assert_eq!(draft.before(), "first li");
+        assert!(!draft.up());
+        assert!(draft.down() && !draft.down());
+        assert_eq!(draft.erase_word(), "second  ");
+        draft.home();
+        draft.word_right();
+        assert_eq!(draft.after(), "");
+        assert_eq!(draft.erase_to_start(), "one");
+        assert!(draft.up());
+        assert_eq!(draft.erase_to_end(), "first line");
+    }
+
+    #[test]
+    fn a_paste_cannot_bring_control_characters() {
+        assert_eq!(InputDraft::new("a\u{1b}]0;x\u{7}b\nc").text(), "a]0;xb\nc");
+    }
+}

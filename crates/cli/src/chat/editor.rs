@@ -1,0 +1,230 @@
+//! What keys do to the line that is being written.
+
+use super::draft::InputDraft;
+use super::history::InputHistory;
+use super::key::{KeyPress, PASTE_MAX};
+
+/// What a key led to, for the dialogue to act on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum EditorAction {
+    /// Nothing beyond the line itself.
+    Edited,
+    /// The line is complete.
+    Submitted(String),
+    /// The line is to be completed.
+    Complete,
+    /// Stop.
+    Interrupt,
+    /// There will be no more: on an empty line.
+    Leave,
+    /// Show the last call.
+    Expand,
+    /// Draw everything again.
+    Redraw,
+    /// It is more than a prompt may have.
+    TooLong,
+}
+
+/// The line that is being written, and those that were.
+#[derive(Debug)]
+pub(super) struct LineEditor {
+    draft: InputDraft,
+    history: InputHistory,
+    /// How far back in the history the line is, and what was being written before.
+    history_position: Option<(usize, InputDraft)>,
+    /// What was erased last.
+    erased: String,
+    /// What was being written when something more urgent came.
+    saved_draft: Option<InputDraft>,
+}
+
+impl LineEditor {
+    pub(super) fn new(history: InputHistory) -> LineEditor {
+        LineEditor {
+            draft: InputDraft::default(),
+            history,
+            history_position: None,
+            erased: String::new(),
+            saved_draft: None,
+        }
+    }
+
+    pub(super) fn draft(&self) -> &InputDraft {
+        &self.draft
+    }
+
+    pub(super) fn history(&mut self) -> &mut InputHistory {
+        &mut self.history
+    }
+
+    /// Writes another line.
+    pub(super) fn replace(&mut self, text: &str) {
+        (self.draft, self.history_position) = (InputDraft::new(text), None);
+    }
+
+    /// Puts the line aside, so that a question can be answered.
+    pub(super) fn save_draft(&mut self) {
+        if self.saved_draft.is_none() {
+            self.saved_draft = Some(std::mem::take(&mut self.draft));
+            self.history_position = None;
+        }
+    }
+
+    /// Takes the line up again.
+    pub(super) fn restore_draft(&mut self) {
+        if let Some(draft) = self.saved_draft.take() {
+            self.draft = draft;
+        }
+    }
+
+    pub(super) fn press(&mut self, key: KeyPress) -> EditorAction {
+        let draft = &mut self.draft;
+        match key {
+            KeyPress::Char(c) => return self.insert(c.encode_utf8(&mut [0; 4])),
+            KeyPress::Paste(text) => return self.insert(&text),
+            KeyPress::PasteTooLong => return EditorAction::TooLong,
+            KeyPress::NewLine => return self.insert("\n"),
+            KeyPress::Enter => return self.enter(),
+            KeyPress::Tab => return EditorAction::Complete,
+            KeyPress::Interrupt => return EditorAction::Interrupt,
+            KeyPress::EndOfInput if draft.is_empty() => return EditorAction::Leave,
+            KeyPress::Expand => return EditorAction::Expand,
+            KeyPress::Redraw => return EditorAction::Redraw,
+            KeyPress::Backspace => draft.backspace(),
+            KeyPress::Delete | KeyPress::EndOfInput => draft.delete(),
+            KeyPress::Left => draft.left(),
+            KeyPress::Right => draft.right(),
+            KeyPress::Home => draft.home(),
+            KeyPress::End => draft.end(),
+            KeyPress::WordLeft => draft.word_left(),
+            KeyPress::WordRight => draft.word_right(),
+            KeyPress::EraseWord => self.erased = draft.erase_word(),
+            KeyPress::EraseToStart => self.erased = draft.erase_to_start(),
+            KeyPress::EraseToEnd => self.erased = draft.erase_to_end(),
+            KeyPress::Yank => draft.insert(&self.erased),
+            KeyPress::Up => self.up(),
+            KeyPress::Down => self.down(),
+            KeyPress::Escape => {}
+        }
+        EditorAction::Edited
+    }
+
+    fn insert(&mut self, text: &str) -> EditorAction {
+        if self.draft.text().len() + text.len() > PASTE_MAX {
+            return EditorAction::TooLong;
+        }
+        self.draft.insert(text);
+        EditorAction::Edited
+    }
+
+    /// A line that ends with a backslash goes on.
+    fn enter(&mut self) -> EditorAction {
+        if self.draft.after().is_empty() && self.draft.before().ends_with('\\') {
+            self.draft.backspace();
+            return self.insert("\n");
+        }
+        self.history_position = None;
+        EditorAction::Submitted(std::mem::take(&mut self.draft).text().to_owned())
+    }
+
+    fn up(&mut self) {
+        if self.draft.up() {
+            return;
+        }
+        let next = self.history_position.as_ref().map_or(0, |(ago, _)| ago + 1);
+        let Some(text) = self.history.nth_newest(next) else { return };
+        let older = InputDraft::new(text);
+        let newer = std::mem::replace(&mut self.draft, older);
+        let written = self.history_position.take().map_or(newer, |(_, written)| written);
+        self.history_position = Some((next, written));
+    }
+
+    fn down(&mut self) {
+        if self.draft.down() {
+            return;
+        }
+        match self.history_position.take() {
+            None => {}
+            Some((0, written)) => self.draft = written,
+            Some((ago, written)) => {
+                self.draft = InputDraft::new(self.history.nth_newest(ago - 1).unwrap_or_default());
+                self.history_position = Some((ago - 1, written));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn editor(history: &[&str]) -> (tempfile::TempDir, LineEditor) {
+        let home = tempfile::tempdir().unwrap();
+        let mut kept = InputHistory::open(home.path());
+        history.iter().for_each(|text| kept.add(text));
+        (home, LineEditor::new(kept))
+    }
+
+    fn write(editor: &mut LineEditor, text: &str) {
+        text.chars().for_each(|c| assert_eq!(editor.press(KeyPress::Char(c)), EditorAction::Edited));
+    }
+
+    #[test]
+    fn a_line_goes_on_after_a_backslash_and_in_a_paste() {
+        let (_home, mut editor) = editor(&[]);
+        write(&mut editor, "one\\");
+        assert_eq!(editor.press(KeyPress::Enter), EditorAction::Edited);
+        editor.press(KeyPress::Paste("two\nthree".into()));
+        editor.press(KeyPress::NewLine);
+        write(&mut editor, "four");
+        assert_eq!(editor.press(KeyPress::Enter), EditorAction::Submitted("one\ntwo\nthree\nfour".into()));
+        assert!(editor.draft().is_empty());
+    }
+
+    #[test]
+    fn the_history_is_walked_and_what_was_begun_comes_back() {
+        let (_home, mut editor) = editor(&["old", "newer\ntext"]);
+        write(&mut editor, "begun");
+        let mut walk = |key: &KeyPress, times: usize| {
+            (0..times).for_each(|_| assert_eq!(editor.press(key.clone()), EditorAction::Edited));
+            editor.draft().text().to_owned()
+        };
+        assert_eq!(walk(&KeyPress::Up, 1), "newer\ntext");
+        assert_eq!(walk(&KeyPress::Up, 2), "old");
+        assert_eq!(walk(&KeyPress::Up, 1), "old");
+        assert_eq!(walk(&KeyPress::Down, 1), "newer\ntext");
+        assert_eq!(walk(&KeyPress::Down, 1), "begun");
+        assert_eq!(walk(&KeyPress::Down, 1), "begun");
+    }
+
+    #[test]
+    fn what_was_erased_can_be_put_back() {
+        let (_home, mut editor) = editor(&[]);
+        write(&mut editor, "one two");
+        editor.press(KeyPress::EraseWord);
+        editor.press(KeyPress::Home);
+        editor.press(KeyPress::Yank);
+        assert_eq!(editor.draft().text(), "twoone ");
+    }
+
+    #[test]
+    fn the_end_of_input_leaves_only_from_an_empty_line() {
+        let (_home, mut editor) = editor(&[]);
+        write(&mut editor, "a");
+        assert_eq!(editor.press(KeyPress::EndOfInput), EditorAction::Edited);
+        editor.press(KeyPress::Backspace);
+        assert_eq!(editor.press(KeyPress::EndOfInput), EditorAction::Leave);
+    }
+
+    #[test]
+    fn a_line_that_was_put_aside_comes_back() {
+        let (_home, mut editor) = editor(&[]);
+        write(&mut editor, "half a");
+        editor.save_draft();
+        write(&mut editor, "y");
+        editor.save_draft();
+        assert_eq!(editor.press(KeyPress::Enter), EditorAction::Submitted("y".into()));
+        editor.restore_draft();
+        assert_eq!(editor.draft().text(), "half a");
+    }
+}

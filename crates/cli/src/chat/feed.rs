@@ -1,0 +1,421 @@
+//! What a person sees of a session's events: the answer as it streams, a row for each call, and what goes wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use protocol::{
+    Ask, AskSubject, ContentBlock, Event, LimitKind, MailId, ModelFault, Principal, TaskId, TaskOutcome, TaskType,
+    ToolCallRequest,
+};
+use runtime::BusMessage;
+
+use super::call_history::{CallHistory, format_duration};
+use super::markdown::MarkdownStream;
+use super::text::{LinePrefix, StyledRow, StyledSpan, truncate, width, wrap};
+use crate::escape::escape_invisible;
+use crate::print;
+use crate::run::{Countdown, event_text};
+use crate::style::{Style, TextRole};
+
+/// A silence that is longer than this is explained.
+const LONG_SILENCE: Duration = Duration::from_secs(10);
+
+/// A session as it goes on.
+#[derive(Debug)]
+pub(super) struct ChatFeed {
+    root: TaskId,
+    markdown: MarkdownStream,
+    /// What was streamed of the turn that goes on.
+    streamed: String,
+    calls: CallHistory,
+    /// Names of the tasks below the root.
+    names: BTreeMap<TaskId, String>,
+    /// Which of them are agents.
+    agents: BTreeSet<TaskId>,
+    /// Messages that were typed here.
+    own_mail: BTreeSet<MailId>,
+    /// Pairs of the model that was asked and another that answered, which were told.
+    differed: BTreeSet<(String, String)>,
+    /// What each task's model failed with last, until it answers.
+    failing: BTreeMap<TaskId, String>,
+    waiting: Option<(RootWait, Instant)>,
+}
+
+/// What the root waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RootWait {
+    /// The right to ask.
+    Queue,
+    /// The first word of an answer.
+    Answer,
+    /// The moment of the next attempt.
+    Retry(Countdown),
+}
+
+impl ChatFeed {
+    pub(super) fn new(root: TaskId, style: Style) -> ChatFeed {
+        ChatFeed {
+            root,
+            markdown: MarkdownStream::new(style),
+            streamed: String::new(),
+            calls: CallHistory::default(),
+            names: BTreeMap::new(),
+            agents: BTreeSet::new(),
+            own_mail: BTreeSet::new(),
+            differed: BTreeSet::new(),
+            failing: BTreeMap::new(),
+            waiting: None,
+        }
+    }
+
+    /// Takes note of a message that was typed here.
+    pub(super) fn note_sent(&mut self, mail: Option<MailId>) {
+        self.own_mail.extend(mail);
+    }
+
+    /// Takes over the calls that were seen before.
+    pub(super) fn restore_calls(&mut self, calls: CallHistory) {
+        self.calls = calls;
+    }
+
+    pub(super) fn into_calls(self) -> CallHistory {
+        self.calls
+    }
+
+    pub(super) fn calls(&self) -> &CallHistory {
+        &self.calls
+    }
+
+    /// Takes note of a task that was started before the session was opened here.
+    pub(super) fn add_earlier_task(&mut self, task: TaskId, kind: TaskType, name: &str) {
+        if task == self.root {
+            return;
+        }
+        self.names.insert(task, escape_invisible(name));
+        if kind == TaskType::Agent {
+            self.agents.insert(task);
+        }
+    }
+
+    /// Takes note of a call that waits since before the session was opened here.
+    pub(super) fn add_earlier_ask(&mut self, task: TaskId, ask: &Ask) {
+        let (tool, input) = match &ask.subject {
+            AskSubject::Permission { tool, input, .. } => (tool.clone(), input.clone()),
+            AskSubject::Question { question, .. } => {
+                ("ask_user".into(), serde_json::json!({ "question": question }).to_string())
+            }
+            AskSubject::Plan { summary, .. } => {
+                ("exit_plan_mode".into(), serde_json::json!({ "summary": summary }).to_string())
+            }
+        };
+        self.calls.add_requested(task, &ToolCallRequest { id: ask.call.clone(), tool, input });
+    }
+
+    /// The name of a task, unless it is the root.
+    pub(super) fn task_name(&self, task: TaskId) -> &str {
+        self.names.get(&task).map_or("", String::as_str)
+    }
+
+    /// The text that still grows.
+    pub(super) fn tail(&self, columns: usize) -> Vec<StyledRow> {
+        self.markdown.tail(columns)
+    }
+
+    /// A text that was said before.
+    pub(super) fn replay_text(&mut self, text: &str, columns: usize) -> Vec<StyledRow> {
+        let mut rows = self.push_text(text, columns);
+        rows.extend(self.end_of_text(self.root, columns));
+        rows
+    }
+
+    /// The text that still grows, as if it had ended.
+    pub(super) fn finish_text(&mut self, columns: usize) -> Vec<StyledRow> {
+        self.end_of_text(self.root, columns)
+    }
+
+    /// What goes on just now, in a few words that fit.
+    pub(super) fn status(&self, now: Instant, columns: usize) -> String {
+        if let Some((title, began, others)) = self.calls.running() {
+            let more = if others > 0 { format!(" and {others} more") } else { String::new() };
+            let rest = format!("{more} {}", format_duration(now.duration_since(began)));
+            return truncate(&title, columns.saturating_sub(width(&rest))) + &rest;
+        }
+        match self.waiting {
+            Some((RootWait::Queue, since)) if now.duration_since(since) >= LONG_SILENCE => {
+                "queued: the provider asked to slow down or is overloaded".into()
+            }
+            Some((RootWait::Answer, since)) if now.duration_since(since) >= LONG_SILENCE => {
+                format!("waiting for the model {}", format_duration(now.duration_since(since)))
+            }
+            Some((RootWait::Retry(countdown), _)) => countdown.describe(now),
+            Some(_) | None => "working".into(),
+        }
+    }
+
+    /// The rows that something is worth.
+    pub(super) fn handle_live(&mut self, live: &BusMessage, now: Instant, columns: usize) -> Vec<StyledRow> {
+        match live {
+            BusMessage::Text { task, text, .. } if *task == self.root => self.push_text(text, columns),
+            BusMessage::Text { .. } => Vec::new(),
+            BusMessage::Event(envelope) => {
+                let (task, event) = (envelope.entry.task, &envelope.entry.event);
+                if task == self.root {
+                    self.track_wait(event, now);
+                }
+                self.event_rows(task, event, now, columns)
+            }
+        }
+    }
+
+    fn push_text(&mut self, text: &str, columns: usize) -> Vec<StyledRow> {
+        self.waiting = None;
+        let first = self.streamed.is_empty() && !text.is_empty();
+        self.streamed.push_str(text);
+        let rows = self.markdown.push(text, columns);
+        first.then(StyledRow::new).into_iter().chain(rows).collect()
+    }
+
+    fn event_rows(&mut self, task: TaskId, event: &Event, now: Instant, columns: usize) -> Vec<StyledRow> {
+        match event {
+            Event::TurnAnswered { content, .. } => self.answer_rows(task, content, columns),
+            Event::TurnFailed { fault, message, retry, .. } => {
+                let mut rows = self.end_of_text(task, columns);
+                let before = self.failing.insert(task, message.clone());
+                // What ends the activation is told when it has ended.
+                let told = matches!(fault, ModelFault::Auth | ModelFault::Terminal | ModelFault::Cancelled)
+                    || (retry.is_none() && before.is_some_and(|before| before == *message));
+                if !told {
+                    rows.extend(note_rows(event, columns));
+                }
+                rows
+            }
+            Event::CallStarted { call } => {
+                self.calls.mark_started(task, call, now);
+                Vec::new()
+            }
+            Event::CallAnswered { call, answer, .. } => {
+                self.calls.mark_answered(task, call, answer, now);
+                let whose = self.task_name(task);
+                let whose = if whose.is_empty() { String::new() } else { format!("{whose}: ") };
+                self.calls.row(task, call, &whose, columns).into_iter().collect()
+            }
+            Event::TaskCreated(spec) if spec.kind == TaskType::Agent => {
+                self.names.insert(task, escape_invisible(&spec.name));
+                self.agents.insert(task);
+                let words = format!(
+                    "{} ({}): {}",
+                    escape_invisible(&spec.name),
+                    escape_invisible(&spec.agent),
+                    escape_invisible(&spec.description)
+                );
+                wrap(&[StyledSpan::new(TextRole::Dim, &words)], columns, &LinePrefix::hanging(StyledSpan::plain("+ ")))
+            }
+            Event::TaskCreated(spec) if spec.parent.is_some() => {
+                self.names.insert(task, escape_invisible(&spec.name));
+                Vec::new()
+            }
+            Event::ActivationEnded { outcome, .. } if self.agents.contains(&task) => {
+                let words = format!("{}: {}{}", self.task_name(task), outcome.as_str(), failure_suffix(outcome));
+                wrap(&[StyledSpan::plain(&words)], columns, &LinePrefix::hanging(StyledSpan::plain("• ")))
+            }
+            Event::TaskFinished { outcome } if task != self.root && !self.agents.contains(&task) => {
+                let words = format!("{} in the background: {}", self.task_name(task), outcome.as_str());
+                wrap(&[StyledSpan::plain(&words)], columns, &LinePrefix::hanging(StyledSpan::plain("• ")))
+            }
+            Event::MailAdmitted { mail, from: Principal::User, body, .. }
+                if task == self.root
+                    && !self.own_mail.remove(mail)
+                    && let Some(text) = body.display_text() =>
+            {
+                let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Accent, "> (from another terminal) "));
+                wrap(&[StyledSpan::plain(&escape_invisible(text))], columns, &lead)
+            }
+            Event::ActivationEnded { outcome, .. } if task == self.root => {
+                let mut rows = self.end_of_text(task, columns);
+                rows.extend(end_rows(outcome, columns));
+                rows
+            }
+            Event::ModelDiffered { asked, answered, .. }
+                if !self.differed.insert((asked.clone(), answered.clone())) =>
+            {
+                Vec::new()
+            }
+            Event::AutopilotStopped { why, continues } => {
+                let words = escape_invisible(&event_text::describe_autopilot_stop(why, *continues));
+                wrap(&[StyledSpan::new(TextRole::Dim, &words)], columns, &LinePrefix::hanging(StyledSpan::plain("  ")))
+            }
+            // What waits is shown whole where it is decided, and the decision is the person's own; what it begins is not.
+            Event::AskDecided { decision, .. } => event_text::decision_announcement(decision)
+                .map(|words| {
+                    wrap(
+                        &[StyledSpan::new(TextRole::Dim, words.trim_start())],
+                        columns,
+                        &LinePrefix::hanging(StyledSpan::plain("  ")),
+                    )
+                })
+                .unwrap_or_default(),
+            Event::AskOpened(_) => Vec::new(),
+            other => note_rows(other, columns),
+        }
+    }
+
+    /// The durable answer holds everything; what was streamed may lack some.
+    fn answer_rows(&mut self, task: TaskId, content: &[ContentBlock], columns: usize) -> Vec<StyledRow> {
+        let mut rows = Vec::new();
+        self.failing.remove(&task);
+        if task == self.root {
+            let whole: String = content.iter().filter_map(block_text).collect();
+            let rest = match whole.strip_prefix(self.streamed.as_str()) {
+                Some(rest) => rest.to_owned(),
+                None => {
+                    rows.extend(self.end_of_text(task, columns));
+                    rows.push(vec![StyledSpan::new(TextRole::Dim, "(some of the answer was not shown; all of it:)")]);
+                    whole
+                }
+            };
+            rows.extend(self.push_text(&rest, columns));
+            rows.extend(self.end_of_text(task, columns));
+        }
+        for block in content {
+            if let ContentBlock::Call(call) = block {
+                self.calls.add_requested(task, call);
+            }
+        }
+        rows
+    }
+
+    fn end_of_text(&mut self, task: TaskId, columns: usize) -> Vec<StyledRow> {
+        if task != self.root {
+            return Vec::new();
+        }
+        self.streamed.clear();
+        self.markdown.finish(columns)
+    }
+
+    fn track_wait(&mut self, event: &Event, now: Instant) {
+        self.waiting = match event {
+            Event::TurnFailed { retry: Some(retry), .. } => Some((RootWait::Retry(Countdown::new(*retry, now)), now)),
+            Event::ActivationStarted { .. } | Event::TurnFailed { .. } | Event::CallAnswered { .. } => {
+                Some((RootWait::Queue, now))
+            }
+            Event::TurnBegun { .. } => Some((RootWait::Answer, now)),
+            Event::TurnAnswered { .. }
+            | Event::CallStarted { .. }
+            | Event::TaskParked { .. }
+            | Event::ActivationEnded { .. } => None,
+            _other => self.waiting,
+        };
+    }
+}
+
+fn block_text(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Text { text } => Some(text),
+        ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => None,
+    }
+}
+
+/// What other runs of a session are told in the same words.
+fn note_rows(event: &Event, columns: usize) -> Vec<StyledRow> {
+    let lead = LinePrefix::hanging(StyledSpan::plain("  "));
+    let rows = |line: String| wrap(&[StyledSpan::new(TextRole::Bad, line.trim())], columns, &lead);
+    event_text::event_lines(event).into_iter().flat_map(rows).collect()
+}
+
+/// Why an agent failed, after the word for it.
+fn failure_suffix(outcome: &TaskOutcome) -> String {
+    match outcome {
+        TaskOutcome::Failed { message, .. } => format!(": {}", escape_invisible(&print::one_line(message, 160))),
+        TaskOutcome::Completed
+        | TaskOutcome::Cancelled { .. }
+        | TaskOutcome::TimedOut { .. }
+        | TaskOutcome::BudgetExhausted
+        | TaskOutcome::Lost => String::new(),
+    }
+}
+
+/// How an activation ended, when that was not with an answer.
+fn end_rows(outcome: &TaskOutcome, columns: usize) -> Vec<StyledRow> {
+    let words = match outcome {
+        TaskOutcome::Completed => return Vec::new(),
+        TaskOutcome::Failed { message, .. } => escape_invisible(message),
+        TaskOutcome::Cancelled { .. } => "stopped; what was done is kept".into(),
+        TaskOutcome::TimedOut { limit: LimitKind::Turns } => "the limit of turns was reached before the answer".into(),
+        TaskOutcome::TimedOut { limit: LimitKind::Time } => "the time was up before the answer".into(),
+        TaskOutcome::BudgetExhausted => "the budget does not allow another question".into(),
+        TaskOutcome::Lost => "the run was lost".into(),
+    };
+    wrap(&[StyledSpan::new(TextRole::Bad, &words)], columns, &LinePrefix::hanging(StyledSpan::new(TextRole::Bad, "! ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Activation, AskDecision, AskId, CallId, Cost, DecidedBy, ToolResult, ToolResultStatus, Turn};
+
+    use super::*;
+
+    fn rows(feed: &mut ChatFeed, event: &Event) -> usize {
+        feed.event_rows(feed.root, event, Instant::now(), 80).len()
+    }
+
+    #[test]
+    fn an_ask_is_left_to_where_it_is_decided() {
+        let mut feed = ChatFeed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
+        let subject = AskSubject::Question { question: "Which?".into(), choices: Vec::new() };
+        let (id, call) = (AskId("3f9a".into()), CallId("1".into()));
+        let asked = Event::AskOpened(Ask { id: id.clone(), call: call.clone(), subject, until_at: None });
+        let decision = AskDecision::Reply { text: "red".into() };
+        let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
+        assert_eq!([asked, decided].map(|event| rows(&mut feed, &event)), [0, 0]);
+    }
+
+    #[test]
+    fn an_agent_that_was_started_before_goes_by_its_name() {
+        let root = TaskId::new(uuid::Uuid::nil());
+        let (mut feed, agent) = (ChatFeed::new(root, Style::Plain), TaskId::new(uuid::Uuid::max()));
+        let ended =
+            Event::ActivationEnded { activation: Activation(1), outcome: TaskOutcome::Completed, text: String::new() };
+        assert_eq!(feed.event_rows(agent, &ended, Instant::now(), 80).len(), 0);
+        feed.add_earlier_task(root, TaskType::Main, "root");
+        feed.add_earlier_task(agent, TaskType::Agent, "tests");
+        assert_eq!((feed.task_name(root), feed.task_name(agent)), ("", "tests"));
+        assert_eq!(feed.event_rows(agent, &ended, Instant::now(), 80).len(), 1);
+    }
+
+    #[test]
+    fn a_call_that_waited_before_has_its_row_when_it_is_answered() {
+        let mut feed = ChatFeed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
+        let call = CallId("1".into());
+        let answer = ToolResult { status: ToolResultStatus::Done, text: String::new() };
+        let answered = Event::CallAnswered { call: call.clone(), answer, evidence: Vec::new() };
+        assert_eq!(rows(&mut feed, &answered), 0);
+        let (tool, input) = ("shell".into(), r#"{"command":"ls"}"#.into());
+        let subject = AskSubject::Permission { tool, input, reason: "r".into(), rules: Vec::new() };
+        feed.add_earlier_ask(feed.root, &Ask { id: AskId("3f9a".into()), call, subject, until_at: None });
+        assert_eq!(rows(&mut feed, &answered), 1);
+    }
+
+    /// B4.
+    #[test]
+    fn the_time_to_the_next_attempt_is_counted_down() {
+        let mut feed = ChatFeed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
+        let (began, message) = (Instant::now(), "connection refused".into());
+        let retry = Some(protocol::RetryPlan { attempt: 2, of: 5, in_millis: 4_000 });
+        let failed =
+            Event::TurnFailed { turn: Turn(1), fault: ModelFault::Unreachable, message, cost: Cost::ZERO, retry };
+        feed.track_wait(&failed, began);
+        let shown =
+            [0, 1_000, 3_001, 4_000, 9_000].map(|millis| feed.status(began + Duration::from_millis(millis), 80));
+        let next = |seconds: u64| format!("attempt 2 of 5, next in {seconds} s");
+        assert_eq!(shown, [next(4), next(3), next(1), "attempt 2 of 5".into(), "attempt 2 of 5".into()]);
+    }
+
+    #[test]
+    fn a_failure_that_repeats_is_told_once() {
+        let mut feed = ChatFeed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
+        let message = "connection refused".into();
+        let failed =
+            Event::TurnFailed { turn: Turn(1), fault: ModelFault::Transient, message, cost: Cost::ZERO, retry: None };
+        assert_eq!([&failed, &failed].map(|event| rows(&mut feed, event)), [1, 0]);
+    }
+}

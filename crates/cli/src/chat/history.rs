@@ -1,0 +1,175 @@
+//! What was typed before, kept in Bosun's home for its owner alone.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use net::Secret;
+
+/// Most lines that are kept.
+const MAX_LINES: usize = 1000;
+
+/// Most bytes of the file; when it has more, the older half goes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Longer texts are not kept.
+const MAX_TEXT_BYTES: usize = 16 * 1024;
+
+/// A shorter word would be found in texts that have nothing to do with it.
+const MIN_SECRET_BYTES: usize = 8;
+
+/// The texts that were typed, oldest first.
+#[derive(Debug)]
+pub(super) struct InputHistory {
+    file: PathBuf,
+    lines: VecDeque<String>,
+    secrets: Arc<[Secret]>,
+}
+
+impl InputHistory {
+    /// Reads the history; one that cannot be read is empty.
+    pub(super) fn open(home: &Path) -> InputHistory {
+        let file = home.join("history");
+        let lines = match read(&file) {
+            Ok(lines) => lines,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => VecDeque::new(),
+            Err(error) => {
+                tracing::warn!(%error, "the history of what was typed cannot be read");
+                VecDeque::new()
+            }
+        };
+        InputHistory { file, lines, secrets: Arc::default() }
+    }
+
+    /// No history at all, where a line is an answer and no message.
+    pub(super) fn disabled() -> InputHistory {
+        InputHistory { file: PathBuf::new(), lines: VecDeque::new(), secrets: Arc::default() }
+    }
+
+    /// Keeps these out of the history from now on.
+    pub(super) fn redact_secrets(&mut self, secrets: Arc<[Secret]>) {
+        self.secrets = secrets;
+    }
+
+    /// The text that was typed so many texts ago; 0 is the newest.
+    pub(super) fn nth_newest(&self, count: usize) -> Option<&str> {
+        self.lines.iter().rev().nth(count).map(String::as_str)
+    }
+
+    /// Keeps a text, unless it begins with a blank, is very long, or is the newest already.
+    pub(super) fn add(&mut self, text: &str) {
+        let skipped = text.trim().is_empty() || text.starts_with(' ') || text.len() > MAX_TEXT_BYTES;
+        let text = self.redacted(text);
+        if skipped || self.lines.back() == Some(&text) {
+            return;
+        }
+        if let Err(error) = self.write(&text) {
+            tracing::warn!(%error, "the history of what was typed cannot be written");
+        }
+        self.lines.push_back(text);
+        keep_newest(&mut self.lines);
+    }
+
+    fn redacted(&self, text: &str) -> String {
+        let values = self.secrets.iter().map(Secret::reveal).filter(|value| value.len() >= MIN_SECRET_BYTES);
+        values.fold(text.to_owned(), |text, value| text.replace(value, "[redacted]"))
+    }
+
+    fn write(&self, text: &str) -> io::Result<()> {
+        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.file)?;
+        if file.metadata()?.len() > MAX_FILE_BYTES {
+            let half = self.lines.iter().skip(self.lines.len() / 2).map(|line| encode_line(line)).collect::<String>();
+            let folder = self.file.parent().unwrap_or(Path::new("."));
+            let mut shorter = tempfile::NamedTempFile::new_in(folder)?;
+            shorter.write_all((half + &encode_line(text)).as_bytes())?;
+            shorter.persist(&self.file)?;
+            return Ok(());
+        }
+        // One write, so that two terminals do not mix their lines.
+        file.write_all(encode_line(text).as_bytes())
+    }
+}
+
+fn keep_newest(lines: &mut VecDeque<String>) {
+    lines.drain(..lines.len().saturating_sub(MAX_LINES));
+}
+
+fn read(file: &Path) -> io::Result<VecDeque<String>> {
+    let mut file = File::open(file)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_FILE_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+    let mut lines: VecDeque<String> = String::from_utf8_lossy(&bytes).lines().map(decode_line).collect();
+    if length > MAX_FILE_BYTES {
+        // The first of them is only the end of a line.
+        lines.pop_front();
+    }
+    keep_newest(&mut lines);
+    Ok(lines)
+}
+
+/// A text as one line of the file.
+fn encode_line(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n") + "\n"
+}
+
+fn decode_line(line: &str) -> String {
+    let mut text = String::new();
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match (c, c == '\\') {
+            (_, true) => text.push(if chars.next() == Some('n') { '\n' } else { '\\' }),
+            (c, false) => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn what_was_typed_is_there_again() {
+        let home = tempfile::tempdir().unwrap();
+        let mut history = InputHistory::open(home.path());
+        for text in ["one", "two\nlines \\n", "two\nlines \\n", " not this", "", "three"] {
+            history.add(text);
+        }
+        let again = InputHistory::open(home.path());
+        let texts: Vec<_> = (0..9).map_while(|ago| again.nth_newest(ago)).collect();
+        assert_eq!(texts, ["three", "two\nlines \\n", "one"]);
+        let mode = home.path().join("history").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn keys_are_not_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let mut history = InputHistory::open(home.path());
+        history.redact_secrets([Secret::new("sk-0123456789"), Secret::new("a")].into());
+        history.add("use sk-0123456789 as a key");
+        assert_eq!(history.nth_newest(0), Some("use [redacted] as a key"));
+        assert!(!std::fs::read_to_string(home.path().join("history")).unwrap().contains("sk-0"));
+    }
+
+    #[test]
+    fn the_file_stays_small() {
+        let home = tempfile::tempdir().unwrap();
+        let mut history = InputHistory::open(home.path());
+        let long = "x".repeat(MAX_TEXT_BYTES - 10);
+        (0..200).for_each(|count| history.add(&format!("{count} {long}")));
+        history.add(&"y".repeat(MAX_TEXT_BYTES + 1));
+        assert!(home.path().join("history").metadata().unwrap().len() < 2 * MAX_FILE_BYTES);
+        let again = InputHistory::open(home.path());
+        assert!(again.nth_newest(0).unwrap().starts_with("199 ") && again.nth_newest(20).is_some());
+        let mode = home.path().join("history").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,39 @@
+//! Line mode: a conversation at a terminal.
+//!
+//! What was said stays on the screen and scrolls away like the output of any command; below it a small panel shows
+//! what goes on and the line that is being written. One loop owns the terminal and the session: keys, events and
+//! signals come in, and each is answered before the next, so nothing is ever drawn from two places.
+
+mod ask_queue;
+mod ask_updates;
+mod asking;
+mod call_arguments;
+mod call_history;
+mod command;
+mod dialogue;
+mod dialogue_lifecycle;
+mod draft;
+mod editor;
+mod feed;
+mod history;
+mod inline;
+mod key;
+mod keyboard;
+mod markdown;
+mod model_setup;
+mod open;
+mod panel;
+mod prompt_surface;
+mod prompter;
+mod screen;
+mod setup_questions;
+mod slash_commands;
+mod start;
+mod terminal;
+mod text;
+mod view;
+
+pub(crate) use call_arguments::call_lines;
+pub(crate) use prompt_surface::PromptSurface;
+pub(crate) use prompter::{PromptPlacement, Prompter, PrompterInput};
+pub(crate) use start::run_chat;

@@ -1,0 +1,187 @@
+//! Sessions to talk to: how one is opened, and what is said about it first.
+
+use std::sync::Arc;
+
+use host::{Clock, Home, SystemClock};
+use net::Secret;
+use protocol::{ContentBlock, Envelope, Event, PermissionMode, Principal, SessionId, SessionMode, TaskId};
+use runtime::slash::SlashRegistry;
+use runtime::{Session, SessionSettings, SessionStart};
+use store::{SessionIndex, SessionQuery, SessionReader, StoreError};
+
+use super::text::{LinePrefix, StyledRow, StyledSpan, truncate, wrap};
+use crate::args::{AskWait, PermissionArgs, RunArgs};
+use crate::error::CliError;
+use crate::escape::escape_invisible;
+use crate::setup::Setup;
+use crate::style::TextRole;
+use crate::{current_session, print, sessions, time};
+
+/// How many sessions are listed.
+const MAX_LISTED_SESSIONS: usize = 10;
+
+/// How many events are looked through at a time for the last exchange.
+const PAGE: u64 = 512;
+
+/// A session that can be opened: everything that may go wrong before has gone well.
+#[derive(Debug)]
+pub(super) struct PreparedChat {
+    pub(super) settings: SessionSettings,
+    pub(super) start: SessionStart,
+}
+
+impl PreparedChat {
+    /// Reads what the session is to be run with. `mode` is stronger than flags and what the session had.
+    pub(super) fn new(
+        setup: &Setup,
+        args: &RunArgs,
+        start: SessionStart,
+        mode: Option<PermissionMode>,
+    ) -> Result<PreparedChat, CliError> {
+        let before = match start {
+            SessionStart::New => None,
+            SessionStart::Resume(id) | SessionStart::Fork(id) => {
+                Some(SessionReader::open(&setup.home, id)?.session_view()?)
+            }
+        };
+        // Somebody is there to decide, however long that takes.
+        let mut args = RunArgs { ask_wait: Some(AskWait::ForEver), ..args.clone() };
+        if let Some(mode) = mode {
+            args.permissions = PermissionArgs { allow_all: false, permission_mode: Some(mode), ..args.permissions };
+        }
+        Ok(PreparedChat { settings: setup.settings(&args, before.as_ref())?, start })
+    }
+
+    pub(super) async fn open(self) -> Result<OpenChat, CliError> {
+        let PreparedChat { settings, start } = self;
+        let (model, mode, secrets) = (settings.model_spec.clone(), settings.policy.mode, Arc::clone(&settings.secrets));
+        let (cwd, slashes) = (settings.cwd.display().to_string(), SlashRegistry::of(&settings.catalog));
+        let session = Session::open(settings, start).await?;
+        current_session::set(session.id());
+        let steering = session.mode().await?;
+        Ok(OpenChat { session, slashes, start, model, cwd, mode, steering, secrets })
+    }
+}
+
+/// A session that was opened, and what it is run with.
+#[derive(Debug)]
+pub(super) struct OpenChat {
+    pub(super) session: Session,
+    /// The slash commands it has.
+    pub(super) slashes: SlashRegistry,
+    pub(super) start: SessionStart,
+    pub(super) model: String,
+    pub(super) cwd: String,
+    pub(super) mode: PermissionMode,
+    /// How far the session's own agent went by itself when it was opened.
+    pub(super) steering: SessionMode,
+    /// What must not be kept.
+    pub(super) secrets: Arc<[Secret]>,
+}
+
+/// Fails if another process runs the session.
+pub(super) fn expect_free(home: &Home, id: SessionId) -> Result<(), CliError> {
+    let reader = SessionReader::open(home, id)?;
+    if sessions::is_live(&reader)? {
+        let pid = reader.session_view()?.owner_pid.map_or_else(String::new, |pid| format!(" ({pid})"));
+        return Err(CliError::usage(format!("another process{pid} runs session {id}")));
+    }
+    Ok(())
+}
+
+/// What a person should know before the first word.
+pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> {
+    let rows = [
+        ("model", escape_invisible(&opened.model)),
+        ("folder", escape_invisible(&opened.cwd)),
+        ("mode", format!("{}: {}", opened.mode, describe_mode(opened.mode))),
+    ];
+    let mut shown = vec![vec![StyledSpan::new(TextRole::Strong, &format!("bosun {}", env!("CARGO_PKG_VERSION")))]];
+    let steering = match opened.steering {
+        SessionMode::Interactive => None,
+        SessionMode::Plan => Some(("how", "in plan mode: nothing is changed until you approve a plan".to_owned())),
+        SessionMode::Autopilot => Some(("how", "on autopilot: it goes on until the objective is met".to_owned())),
+    };
+    for (name, value) in rows.into_iter().chain(steering) {
+        let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Dim, &format!("{name:<7}")));
+        shown.extend(wrap(&[StyledSpan::plain(&value)], columns, &lead));
+    }
+    for notice in opened.session.notices() {
+        let words = escape_invisible(&format!("{}: {}", notice.path.display(), notice.text));
+        shown.extend(wrap(
+            &[StyledSpan::new(TextRole::Bad, &words)],
+            columns,
+            &LinePrefix::hanging(StyledSpan::new(TextRole::Bad, "! ")),
+        ));
+    }
+    let hint = "/help shows what you can type; Ctrl-D leaves";
+    shown.extend(wrap(&[StyledSpan::new(TextRole::Dim, hint)], columns, &LinePrefix::default()));
+    shown
+}
+
+/// What a mode allows.
+pub(super) fn describe_mode(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Default => "looking is allowed, everything else asks you",
+        PermissionMode::AcceptEdits => "looking and edits in this folder are allowed, everything else asks you",
+        PermissionMode::Plan => "looking is allowed, edits and commands are not",
+        PermissionMode::AllowAll => "everything is allowed that no rule asks about or denies",
+    }
+}
+
+/// The other sessions of a session's folder, newest first.
+pub(super) fn other_session_rows(opened: &OpenChat, columns: usize) -> Result<Vec<StyledRow>, CliError> {
+    let (home, current) = (opened.session.home(), opened.session.id());
+    let limit = u64::try_from(MAX_LISTED_SESSIONS).unwrap_or(u64::MAX).saturating_add(1);
+    let wanted = SessionQuery { cwd: Some(opened.cwd.clone()), limit: Some(limit), ..SessionQuery::default() };
+    let rows = SessionIndex::open(home)?.reconcile(home)?.page(home, &wanted)?.rows;
+    let now = SystemClock.now();
+    let mut shown = Vec::new();
+    for row in rows.iter().filter(|row| row.id != current).take(MAX_LISTED_SESSIONS) {
+        let title = escape_invisible(&print::one_line(&row.title, 100));
+        let line = format!("{}  {:>4}  {title}", row.id, time::format_age(row.updated_at, now));
+        shown.push(vec![StyledSpan::plain(&truncate(&line, columns.max(44)))]);
+    }
+    let words = match shown.is_empty() {
+        true => "no other session was begun in this folder",
+        false => "go on with one: /resume ID, of which the beginning is enough",
+    };
+    shown.extend(wrap(&[StyledSpan::new(TextRole::Dim, words)], columns, &LinePrefix::default()));
+    Ok(shown)
+}
+
+/// What the person and the model last said to each other.
+pub(super) fn last_exchange(home: &Home, id: SessionId, root: TaskId) -> Result<(String, String), StoreError> {
+    let reader = SessionReader::open(home, id)?;
+    let mut exchange = (String::new(), String::new());
+    let mut end = reader.session_view()?.events;
+    while end > 0 && exchange.0.is_empty() {
+        let start = end.saturating_sub(PAGE);
+        let page = reader.events_after(start, usize::try_from(end - start).unwrap_or(usize::MAX))?;
+        for envelope in page.iter().rev().filter(|envelope| envelope.entry.task == root) {
+            collect_exchange(envelope, &mut exchange);
+        }
+        end = start;
+    }
+    Ok(exchange)
+}
+
+fn collect_exchange(envelope: &Envelope, (asked, answered): &mut (String, String)) {
+    match &envelope.entry.event {
+        Event::MailAdmitted { from: Principal::User, body, .. } if asked.is_empty() => {
+            *asked = body.display_text().unwrap_or_default().to_owned();
+        }
+        // What was said before the last question is no answer to it.
+        Event::TurnAnswered { content, .. } if asked.is_empty() && answered.is_empty() => {
+            *answered = content.iter().filter_map(block_text).collect();
+        }
+        _other => {}
+    }
+}
+
+fn block_text(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Text { text } => Some(text),
+        ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => None,
+    }
+}

@@ -1,0 +1,244 @@
+//! The terminal: what was said stays above, the panel is drawn again below it.
+
+use std::io::{self, Write};
+
+use host::{RawTerminal, TerminalSize};
+
+use super::panel::PanelLayout;
+use super::text::{StyledRow, paint, row_width};
+use crate::style::Style;
+
+const PASTE_ON: &str = "\u{1b}[?2004h";
+const PASTE_OFF: &str = "\u{1b}[?2004l";
+const CURSOR_OFF: &str = "\u{1b}[?25l";
+const CURSOR_ON: &str = "\u{1b}[?25h";
+const ERASE_BELOW: &str = "\u{1b}[J";
+
+/// A terminal that a person reads and types at.
+#[derive(Debug)]
+pub(super) struct PanelScreen {
+    stream: ScreenStream,
+    style: Style,
+    size: TerminalSize,
+    mode: ScreenMode,
+    /// What is to be shown above the panel and is not yet.
+    rows: Vec<StyledRow>,
+    /// Whether the terminal takes no more.
+    closed: bool,
+}
+
+/// How the terminal is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScreenStream {
+    Stdout,
+    /// Beside an answer that goes elsewhere.
+    Stderr,
+}
+
+/// What the terminal can do.
+#[derive(Debug)]
+enum ScreenMode {
+    /// It gives single keys, and its cursor can be moved.
+    Drawn(RawTerminal, DrawnPanel),
+    /// It takes and gives lines.
+    Lines {
+        /// Whether the prompt stands at the end of what was shown.
+        prompted: bool,
+    },
+}
+
+/// The panel as it is on the screen.
+#[derive(Debug, Default)]
+struct DrawnPanel {
+    /// How wide its rows are.
+    widths: Vec<usize>,
+    /// The row of the cursor.
+    cursor: usize,
+}
+
+impl PanelScreen {
+    /// Takes the terminal over; one that is dumb is left as it is.
+    pub(super) fn open(stream: ScreenStream, style: Style, dumb: bool) -> io::Result<PanelScreen> {
+        let manner = if dumb {
+            ScreenMode::Lines { prompted: false }
+        } else {
+            ScreenMode::Drawn(RawTerminal::ask()?, DrawnPanel::default())
+        };
+        let mut screen =
+            PanelScreen { stream, style, size: TerminalSize::read(), mode: manner, rows: Vec::new(), closed: false };
+        screen.take_over();
+        Ok(screen)
+    }
+
+    pub(super) fn style(&self) -> Style {
+        self.style
+    }
+
+    /// How wide rows may be.
+    pub(super) fn columns(&self) -> usize {
+        self.size.columns.saturating_sub(1).max(10)
+    }
+
+    pub(super) fn size(&self) -> TerminalSize {
+        self.size
+    }
+
+    /// Whether it can show only whole lines.
+    pub(super) fn is_dumb(&self) -> bool {
+        matches!(self.mode, ScreenMode::Lines { .. })
+    }
+
+    /// Whether nobody reads it any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Shows rows above the panel, the next time it is drawn.
+    pub(super) fn show(&mut self, rows: impl IntoIterator<Item = StyledRow>) {
+        self.rows.extend(rows);
+    }
+
+    /// Whether so much waits to be shown that it should not wait longer.
+    pub(super) fn is_full(&self) -> bool {
+        self.rows.len() > 1000
+    }
+
+    /// The terminal has another size.
+    pub(super) fn resize(&mut self) {
+        self.size = TerminalSize::read();
+    }
+
+    /// The terminal is ours again, after the process was stopped.
+    pub(super) fn take_over(&mut self) {
+        if let ScreenMode::Drawn(keys, drawn) = &mut self.mode {
+            *drawn = DrawnPanel::default();
+            self.closed |= keys.ask_again().is_err();
+            self.write(PASTE_ON);
+        }
+    }
+
+    /// Begins on an empty screen.
+    pub(super) fn clear(&mut self) {
+        if let ScreenMode::Drawn(_, drawn) = &mut self.mode {
+            *drawn = DrawnPanel::default();
+            self.write("\u{1b}[H\u{1b}[2J");
+        }
+    }
+
+    /// Takes note that the person ended a line, which moved the cursor of a dumb terminal.
+    pub(super) fn line_ended(&mut self) {
+        if let ScreenMode::Lines { prompted } = &mut self.mode {
+            *prompted = false;
+        }
+    }
+
+    /// Shows what waits, and the panel below it.
+    pub(super) fn draw(&mut self, panel: &PanelLayout, prompt: Option<&str>) {
+        let above: String = self.rows.drain(..).map(|row| paint(&row, self.style) + "\n").collect();
+        let text = match &mut self.mode {
+            ScreenMode::Lines { prompted } => dumb_terminal_text(above, prompt, prompted),
+            ScreenMode::Drawn(_, drawn) => {
+                let erase = drawn.erase(self.size.columns);
+                let rows: Vec<String> = panel.rows.iter().map(|row| paint(row, self.style)).collect();
+                let place = drawn.place(panel);
+                format!("{CURSOR_OFF}{erase}{above}{}{place}{CURSOR_ON}", rows.join("\n"))
+            }
+        };
+        self.write(&text);
+    }
+
+    fn write(&mut self, text: &str) {
+        self.closed |= match self.stream {
+            ScreenStream::Stdout => write_flushed(io::stdout().lock(), text),
+            ScreenStream::Stderr => write_flushed(io::stderr().lock(), text),
+        }
+        .is_err();
+    }
+}
+
+fn write_flushed(mut out: impl Write, text: &str) -> io::Result<()> {
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+impl Drop for PanelScreen {
+    fn drop(&mut self) {
+        self.draw(&PanelLayout { rows: Vec::new(), cursor: (0, 0) }, None);
+        if !self.is_dumb() {
+            self.write(PASTE_OFF);
+        }
+    }
+}
+
+/// What a dumb terminal is given.
+fn dumb_terminal_text(above: String, prompt: Option<&str>, prompted: &mut bool) -> String {
+    let mut text = String::new();
+    if *prompted && !above.is_empty() {
+        text.push('\n');
+        *prompted = false;
+    }
+    text += &above;
+    if let (Some(prompt), false) = (prompt, *prompted) {
+        text += prompt;
+        *prompted = true;
+    }
+    text
+}
+
+impl DrawnPanel {
+    /// Goes to where the panel begins, and takes it away. A terminal that was made narrower has broken its rows.
+    fn erase(&self, columns: usize) -> String {
+        let broken = |width: &usize| width.saturating_sub(1) / columns.max(1);
+        let more: usize = self.widths.iter().take(self.cursor).map(broken).sum();
+        let up = match self.cursor + more {
+            0 => String::new(),
+            rows => format!("\u{1b}[{rows}A"),
+        };
+        format!("{up}\r{ERASE_BELOW}")
+    }
+
+    /// Remembers the panel, and goes from its end to where the cursor belongs.
+    fn place(&mut self, panel: &PanelLayout) -> String {
+        let (row, column) = panel.cursor;
+        self.widths = panel.rows.iter().map(row_width).collect();
+        self.cursor = row;
+        let up = match panel.rows.len().saturating_sub(row + 1) {
+            0 => String::new(),
+            rows => format!("\u{1b}[{rows}A"),
+        };
+        let right = match column {
+            0 => String::new(),
+            columns => format!("\u{1b}[{columns}C"),
+        };
+        format!("{up}\r{right}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::text::StyledSpan;
+
+    #[test]
+    fn the_panel_is_taken_away_as_it_was_drawn() {
+        let mut drawn = DrawnPanel::default();
+        assert_eq!(drawn.erase(80), "\r\u{1b}[J");
+        let rows = vec![
+            vec![StyledSpan::plain(&"x".repeat(60))],
+            vec![StyledSpan::plain("> ab")],
+            vec![StyledSpan::plain("  c")],
+        ];
+        assert_eq!(drawn.place(&PanelLayout { rows, cursor: (1, 4) }), "\u{1b}[1A\r\u{1b}[4C");
+        assert_eq!(drawn.erase(80), "\u{1b}[1A\r\u{1b}[J");
+        assert_eq!(drawn.erase(40), "\u{1b}[2A\r\u{1b}[J");
+    }
+
+    #[test]
+    fn a_dumb_terminal_gets_lines_and_one_prompt() {
+        let mut prompted = false;
+        assert_eq!(dumb_terminal_text("a\n".into(), Some("> "), &mut prompted), "a\n> ");
+        assert_eq!(dumb_terminal_text(String::new(), Some("> "), &mut prompted), "");
+        assert_eq!(dumb_terminal_text("b\n".into(), None, &mut prompted), "\nb\n");
+        assert!(!prompted);
+    }
+}

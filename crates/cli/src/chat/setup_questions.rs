@@ -1,0 +1,338 @@
+//! What a person is asked before the first conversation: which provider, its key, and which model.
+
+/// Most models that are listed.
+const MAX_LISTED_MODELS: usize = 12;
+
+/// A provider that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ProviderOffer {
+    pub(super) provider: String,
+    /// What is said of it in the list.
+    pub(super) about: String,
+    /// The variable that its key is missing from.
+    pub(super) key: Option<String>,
+    /// The models that are known of it.
+    pub(super) models: Vec<String>,
+    /// The one that is taken without an answer.
+    pub(super) default: Option<String>,
+}
+
+/// The questions, and how far the person has come.
+#[derive(Debug)]
+pub(super) struct SetupQuestions {
+    offers: Vec<ProviderOffer>,
+    step: SetupStep,
+}
+
+#[derive(Debug)]
+enum SetupStep {
+    Provider,
+    Key {
+        offer: ProviderOffer,
+    },
+    /// The key alone, since the model is chosen.
+    OnlyKey {
+        provider: String,
+        variable: String,
+    },
+    Model {
+        offer: ProviderOffer,
+        key: Option<EnteredApiKey>,
+    },
+    Save {
+        spec: String,
+        key: Option<EnteredApiKey>,
+    },
+}
+
+/// A key that was typed.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct EnteredApiKey {
+    pub(super) variable: String,
+    pub(super) key: String,
+}
+
+impl std::fmt::Debug for EnteredApiKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Key").field("variable", &self.variable).finish_non_exhaustive()
+    }
+}
+
+/// What an answer led to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum SetupAnswerResult {
+    /// The next question.
+    Next,
+    /// The same question again, and why.
+    Unclear(String),
+    /// Everything is known.
+    Done(SetupAnswers),
+}
+
+/// What the person wants.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum SetupAnswers {
+    /// The demonstration, which needs no provider.
+    Demo,
+    /// A key for the model that is chosen.
+    Key(EnteredApiKey),
+    /// A model.
+    Model { spec: String, key: Option<EnteredApiKey>, save: SaveModel },
+}
+
+/// Whether the model is asked from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SaveModel {
+    AsDefault,
+    No,
+}
+
+/// Whether what is typed can be read on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InputEcho {
+    Shown,
+    Hidden,
+}
+
+impl SetupQuestions {
+    /// All three, with what can be chosen; the first is the default.
+    pub(super) fn new(offers: Vec<ProviderOffer>) -> SetupQuestions {
+        SetupQuestions { offers, step: SetupStep::Provider }
+    }
+
+    /// The key of a provider alone.
+    pub(super) fn only_key(provider: &str, variable: &str) -> SetupQuestions {
+        let step = SetupStep::OnlyKey { provider: provider.into(), variable: variable.into() };
+        SetupQuestions { offers: Vec::new(), step }
+    }
+
+    /// What is shown above the question that is open.
+    pub(super) fn question_lines(&self) -> Vec<String> {
+        match &self.step {
+            SetupStep::Provider => {
+                let head = "No model is chosen yet. Answer three questions to begin; Ctrl-C leaves.";
+                let offers = self.offers.iter().map(|offer| (offer.provider.as_str(), offer.about.as_str()));
+                let demo = ("demo", "a scripted model repairs a sample project; needs no key");
+                let lines =
+                    offers.chain([demo]).zip(1..).map(|((name, about), n)| format!("{n:>3}  {name:<13} {about}"));
+                [head.into(), String::new(), "Which provider?".into()].into_iter().chain(lines).collect()
+            }
+            SetupStep::Key { offer: ProviderOffer { provider, key: Some(variable), .. } } => {
+                key_question_lines(provider, variable)
+            }
+            SetupStep::OnlyKey { provider, variable } => key_question_lines(provider, variable),
+            SetupStep::Model { offer, .. } => {
+                let listed =
+                    offer.models.iter().take(MAX_LISTED_MODELS).zip(1..).map(|(name, n)| format!("{n:>3}  {name}"));
+                let more = offer.models.len().saturating_sub(MAX_LISTED_MODELS);
+                let rest = (more > 0).then(|| format!("     and {more} more; type the name of one"));
+                ["Which model?".into()].into_iter().chain(listed).chain(rest).collect()
+            }
+            SetupStep::Key { .. } | SetupStep::Save { .. } => Vec::new(),
+        }
+    }
+
+    /// What the line begins with.
+    pub(super) fn prompt(&self) -> String {
+        match &self.step {
+            SetupStep::Provider => "provider [1]: ".into(),
+            SetupStep::Key { .. } | SetupStep::OnlyKey { .. } => "key: ".into(),
+            SetupStep::Model { offer: ProviderOffer { default: Some(default), .. }, .. } => {
+                format!("model [{default}]: ")
+            }
+            SetupStep::Model { .. } => "model: ".into(),
+            SetupStep::Save { spec, .. } => format!("save {spec} as your default? [Y/n]: "),
+        }
+    }
+
+    pub(super) fn echo(&self) -> InputEcho {
+        match self.step {
+            SetupStep::Key { .. } | SetupStep::OnlyKey { .. } => InputEcho::Hidden,
+            SetupStep::Provider | SetupStep::Model { .. } | SetupStep::Save { .. } => InputEcho::Shown,
+        }
+    }
+
+    /// Takes the answer to the question that is open.
+    pub(super) fn answer(&mut self, line: &str) -> SetupAnswerResult {
+        let line = line.trim();
+        let (step, answered) = match &self.step {
+            SetupStep::Provider => match self.provider(line) {
+                Ok(Some(offer)) => (after_provider(offer), SetupAnswerResult::Next),
+                Ok(None) => return SetupAnswerResult::Done(SetupAnswers::Demo),
+                Err(why) => return SetupAnswerResult::Unclear(why),
+            },
+            SetupStep::Key { offer } => match parse_api_key(offer.key.as_deref().unwrap_or_default(), line) {
+                Ok(key) => (SetupStep::Model { offer: offer.clone(), key: Some(key) }, SetupAnswerResult::Next),
+                Err(why) => return SetupAnswerResult::Unclear(why),
+            },
+            SetupStep::OnlyKey { variable, .. } => {
+                return parse_api_key(variable, line)
+                    .map_or_else(SetupAnswerResult::Unclear, |key| SetupAnswerResult::Done(SetupAnswers::Key(key)));
+            }
+            SetupStep::Model { offer, key } => match parse_model(offer, line) {
+                Ok(name) => {
+                    let spec = format!("{}/{name}", offer.provider);
+                    (SetupStep::Save { spec, key: key.clone() }, SetupAnswerResult::Next)
+                }
+                Err(why) => return SetupAnswerResult::Unclear(why),
+            },
+            SetupStep::Save { spec, key } => {
+                let save = match line.to_lowercase().as_str() {
+                    "" | "y" | "yes" => SaveModel::AsDefault,
+                    "n" | "no" => SaveModel::No,
+                    _other => return SetupAnswerResult::Unclear("type y or n".into()),
+                };
+                return SetupAnswerResult::Done(SetupAnswers::Model { spec: spec.clone(), key: key.clone(), save });
+            }
+        };
+        self.step = step;
+        answered
+    }
+
+    /// The offer that was meant; none for the demonstration, which is the last of the list.
+    fn provider(&self, line: &str) -> Result<Option<ProviderOffer>, String> {
+        let line = if line.is_empty() { "1" } else { line };
+        let last = self.offers.len() + 1;
+        let named = self.offers.iter().find(|offer| offer.provider == line);
+        match (line.parse::<usize>(), named) {
+            (_, Some(offer)) => Ok(Some(offer.clone())),
+            (Ok(number), None) if number == last => Ok(None),
+            (Ok(number), None) if (1..last).contains(&number) => Ok(self.offers.get(number - 1).cloned()),
+            (Err(_name), None) if line == "demo" => Ok(None),
+            (Ok(_) | Err(_), None) => Err(format!("type a number from 1 to {last}, or a name of the list")),
+        }
+    }
+}
+
+fn key_question_lines(provider: &str, variable: &str) -> Vec<String> {
+    vec![
+        format!("The API key of {provider}. It is not shown, and is used for this session only."),
+        format!("To keep it, set {variable} in the profile of your shell."),
+    ]
+}
+
+fn after_provider(offer: ProviderOffer) -> SetupStep {
+    if offer.key.is_some() { SetupStep::Key { offer } } else { SetupStep::Model { offer, key: None } }
+}
+
+/// A key as it can be sent: one word of printable characters.
+fn parse_api_key(variable: &str, line: &str) -> Result<EnteredApiKey, String> {
+    match line {
+        "" => Err(format!("type or paste the key, or leave with Ctrl-C and set {variable}")),
+        key if key.chars().all(|c| c.is_ascii_graphic()) => {
+            Ok(EnteredApiKey { variable: variable.into(), key: key.into() })
+        }
+        _other => Err("a key is one word of letters, digits and punctuation".into()),
+    }
+}
+
+/// The model that was meant. A provider may have more than those that are known.
+fn parse_model(offer: &ProviderOffer, line: &str) -> Result<String, String> {
+    let count = offer.models.len().min(MAX_LISTED_MODELS);
+    let own = line.strip_prefix(&format!("{}/", offer.provider)).unwrap_or(line);
+    match (own, own.parse::<usize>()) {
+        ("", _) => offer.default.clone().ok_or_else(|| "type the name of a model".into()),
+        (name, _) if offer.models.iter().any(|known| known == name) => Ok(name.into()),
+        (_, Ok(number)) => {
+            let listed = number.checked_sub(1).and_then(|at| offer.models.get(at).filter(|_| at < count));
+            listed.cloned().ok_or_else(|| format!("no model in the list has the number {number}"))
+        }
+        (name, Err(_)) if name.contains(char::is_whitespace) => Err("the name of a model is one word".into()),
+        (name, Err(_)) => Ok(name.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(provider: &str, key: Option<&str>, models: &[&str]) -> ProviderOffer {
+        let models: Vec<String> = models.iter().map(|&name| name.into()).collect();
+        let default = models.first().cloned();
+        ProviderOffer {
+            provider: provider.into(),
+            about: "about it".into(),
+            key: key.map(str::to_owned),
+            models,
+            default,
+        }
+    }
+
+    fn questions() -> SetupQuestions {
+        let anthropic = offer("anthropic", Some("ANTHROPIC_API_KEY"), &["sonnet", "opus"]);
+        SetupQuestions::new(vec![offer("ollama", None, &["qwen3:8b", "gemma"]), anthropic])
+    }
+
+    /// Answers one question after the other; all but the last lead to the next.
+    fn answer(questions: &mut SetupQuestions, lines: &[&str]) -> SetupAnswerResult {
+        let (last, before) = lines.split_last().unwrap();
+        before.iter().for_each(|line| assert_eq!(questions.answer(line), SetupAnswerResult::Next, "{line}"));
+        questions.answer(last)
+    }
+
+    fn model(spec: &str, key: Option<&str>, save: SaveModel) -> SetupAnswerResult {
+        let key = key.map(|key| EnteredApiKey { variable: "ANTHROPIC_API_KEY".into(), key: key.into() });
+        SetupAnswerResult::Done(SetupAnswers::Model { spec: spec.into(), key, save })
+    }
+
+    #[test]
+    fn enter_alone_takes_what_is_offered_and_a_local_server_needs_no_key() {
+        assert_eq!(answer(&mut questions(), &["", "", ""]), model("ollama/qwen3:8b", None, SaveModel::AsDefault));
+        assert_eq!(answer(&mut questions(), &["1", "2", "n"]), model("ollama/gemma", None, SaveModel::No));
+    }
+
+    #[test]
+    fn a_provider_that_needs_a_key_asks_for_it_without_showing_it() {
+        let mut asked = questions();
+        assert_eq!((asked.echo(), asked.answer("anthropic")), (InputEcho::Shown, SetupAnswerResult::Next));
+        assert_eq!((asked.echo(), asked.prompt().as_str()), (InputEcho::Hidden, "key: "));
+        assert!(asked.question_lines()[1].contains("ANTHROPIC_API_KEY"));
+        assert!(matches!(asked.answer(""), SetupAnswerResult::Unclear(_)));
+        assert!(matches!(asked.answer("two words"), SetupAnswerResult::Unclear(_)));
+        assert_eq!(asked.answer(" sk-1 "), SetupAnswerResult::Next);
+        assert_eq!((asked.echo(), asked.prompt().as_str()), (InputEcho::Shown, "model [sonnet]: "));
+        assert!(!format!("{asked:?}").contains("sk-1"));
+        let named = answer(&mut asked, &["anthropic/haiku-9", "y"]);
+        assert_eq!(named, model("anthropic/haiku-9", Some("sk-1"), SaveModel::AsDefault));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_asked_again() {
+        let mut asked = questions();
+        for odd in ["0", "4", "mistral", "-1"] {
+            assert!(matches!(asked.answer(odd), SetupAnswerResult::Unclear(_)), "{odd}");
+        }
+        assert_eq!(asked.answer("ollama"), SetupAnswerResult::Next);
+        for odd in ["3", "0", "a b"] {
+            assert!(matches!(asked.answer(odd), SetupAnswerResult::Unclear(_)), "{odd}");
+        }
+        assert_eq!(asked.answer("gemma"), SetupAnswerResult::Next);
+        assert!(matches!(asked.answer("perhaps"), SetupAnswerResult::Unclear(_)));
+    }
+
+    #[test]
+    fn the_demonstration_is_the_last_of_the_list() {
+        assert_eq!(questions().answer("3"), SetupAnswerResult::Done(SetupAnswers::Demo));
+        assert_eq!(questions().answer("demo"), SetupAnswerResult::Done(SetupAnswers::Demo));
+        assert_eq!(SetupQuestions::new(Vec::new()).answer(""), SetupAnswerResult::Done(SetupAnswers::Demo));
+    }
+
+    #[test]
+    fn the_key_alone_is_asked_for_where_the_model_is_chosen() {
+        let mut asked = SetupQuestions::only_key("openai", "OPENAI_API_KEY");
+        assert_eq!(asked.echo(), InputEcho::Hidden);
+        let key = EnteredApiKey { variable: "OPENAI_API_KEY".into(), key: "sk-2".into() };
+        assert_eq!(asked.answer("sk-2"), SetupAnswerResult::Done(SetupAnswers::Key(key)));
+    }
+
+    #[test]
+    fn of_many_models_only_the_first_are_listed() {
+        let names: Vec<String> = (0..20).map(|n| format!("m{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut asked = SetupQuestions::new(vec![offer("ollama", None, &names)]);
+        asked.answer("1");
+        assert_eq!(asked.question_lines().len(), 1 + MAX_LISTED_MODELS + 1);
+        assert!(matches!(asked.answer("13"), SetupAnswerResult::Unclear(_)));
+        assert_eq!(asked.answer("m15"), SetupAnswerResult::Next);
+    }
+}

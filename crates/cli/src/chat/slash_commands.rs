@@ -1,0 +1,152 @@
+//! What is said to Bosun rather than to the model: slash commands.
+
+use protocol::PermissionMode;
+use runtime::SessionStart;
+use runtime::slash::SlashOutcome;
+
+use super::ask_queue::AskDetail;
+use super::command::{self, ChatCommand};
+use super::dialogue::{Dialogue, DialogueEnd};
+use super::open::{self, PreparedChat};
+use super::text::StyledRow;
+use super::view::MESSAGE_PROMPT;
+use crate::args::{PermissionArgs, RunArgs};
+use crate::error::CliError;
+use crate::escape::escape_invisible;
+use crate::exit::CommandExit;
+use crate::run;
+
+/// What can be pressed.
+const KEYS: [(&str, &str); 14] = [
+    ("Enter", "sends the message, or answers the question"),
+    ("Alt-Enter, Ctrl-J, \\ Enter", "starts a new line"),
+    ("Tab", "completes the name of a command"),
+    ("Ctrl-C", "stops the turn, or clears the line; twice ends the session"),
+    ("Ctrl-D", "leaves, on an empty line"),
+    ("Ctrl-O", "shows the last call whole, like /show"),
+    ("Ctrl-L", "draws the screen again"),
+    ("Up, Down, Ctrl-P, Ctrl-N", "earlier messages; one that begins with a blank is not kept"),
+    ("Left, Right, Ctrl-B, Ctrl-F", "one character; with Ctrl or Alt, and Alt-B, Alt-F: one word"),
+    ("Home, End, Ctrl-A, Ctrl-E", "the beginning and the end of the line"),
+    ("Backspace, Delete", "removes one character"),
+    ("Ctrl-W, Alt-Backspace", "removes the word before the cursor"),
+    ("Ctrl-U, Ctrl-K", "removes everything before, or behind, the cursor"),
+    ("Ctrl-Y", "puts back what was removed last"),
+];
+
+impl Dialogue<'_> {
+    /// Does what a slash command asks for; nothing of that if the line is none.
+    pub(super) async fn command(&mut self, line: &str) -> Result<Option<DialogueEnd>, CliError> {
+        self.terminal.editor.history().add(line);
+        self.echo(MESSAGE_PROMPT, line);
+        match self.chat.session.dispatch(line.trim()).await {
+            SlashOutcome::Terminal(screen, rest) => match command::parse_command(screen, &rest) {
+                Ok(command) => return Ok(self.perform(command).await),
+                Err(problem) => self.show_error(&problem),
+            },
+            SlashOutcome::Prompt(prompt) => self.post(prompt.message()).await?,
+            SlashOutcome::Text(text) | SlashOutcome::Done { message: text, .. } => {
+                text.lines().for_each(|line| self.show_note(&escape_invisible(line)));
+            }
+            outcome @ (SlashOutcome::Refused(_) | SlashOutcome::Unknown { .. } | SlashOutcome::NotACommand) => {
+                self.show_error(&escape_invisible(&outcome.complaint().unwrap_or_default()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Does what was asked of Bosun. What cannot be done is told, and the dialogue goes on.
+    pub(super) async fn perform(&mut self, command: ChatCommand) -> Option<DialogueEnd> {
+        match command {
+            ChatCommand::Exit => return Some(DialogueEnd::Leave(CommandExit::Success)),
+            ChatCommand::Mode(Some(mode)) => return self.switch(|this| this.with_mode(mode)),
+            ChatCommand::Resume(Some(id)) => return self.switch(|this| this.with_session(&id)),
+            ChatCommand::New => return self.switch(Self::with_new_session),
+            ChatCommand::Keys => KEYS.iter().for_each(|(keys, what)| self.show_note(&format!("{keys:<28} {what}"))),
+            ChatCommand::Approvals => self.approvals(),
+            ChatCommand::Show(ago) => self.show_call(ago),
+            ChatCommand::Mode(None) => {
+                let mode = self.chat.mode;
+                self.show_note(&format!("the mode is {mode}: {}", open::describe_mode(mode)));
+            }
+            ChatCommand::Resume(None) => match open::other_session_rows(&self.chat, self.columns()) {
+                Ok(rows) => self.show(rows),
+                Err(failure) => self.show_error(&failure.to_string()),
+            },
+        }
+        None
+    }
+
+    /// Shows all of a call.
+    pub(super) fn show_call(&mut self, ago: usize) {
+        match self.feed.calls().full_rows(ago, self.columns()) {
+            Some(rows) => self.show([StyledRow::new()].into_iter().chain(rows)),
+            None => self.show_note("there is no such call; /show 1 is the last one"),
+        }
+    }
+
+    /// Completes the name of a command.
+    pub(super) fn complete(&mut self) {
+        let names = self.chat.slashes.completions(self.terminal.editor.draft().text());
+        match names[..] {
+            [] => {}
+            [one] => self.terminal.editor.replace(&format!("/{one} ")),
+            [..] => self.show_note(&names.iter().map(|name| format!("/{name}")).collect::<Vec<_>>().join("  ")),
+        }
+    }
+
+    fn approvals(&mut self) {
+        let titles = self.asks.titles();
+        if titles.is_empty() {
+            self.show_note("nothing waits for your decision");
+        }
+        titles.iter().for_each(|title| self.show_note(title));
+        self.show(self.asks.rows(AskDetail::Most, self.columns()));
+    }
+
+    /// Goes on with another session, or with this one under other terms, if nothing is under way that would be lost.
+    fn switch(&mut self, next: impl FnOnce(&Self) -> Result<PreparedChat, CliError>) -> Option<DialogueEnd> {
+        let tasks = self.background();
+        if self.is_busy() {
+            self.show_error("a turn is under way; wait for it, or stop it with Ctrl-C first");
+        } else if tasks > 0 {
+            self.show_error(&format!(
+                "what runs in the background ({tasks}) would be lost; wait for it, or have it stopped first"
+            ));
+        } else {
+            match next(self) {
+                Ok(prepared) => return Some(DialogueEnd::Switch(Box::new(prepared))),
+                Err(failure) => self.show_error(&failure.to_string()),
+            }
+        }
+        None
+    }
+
+    fn with_mode(&self, mode: PermissionMode) -> Result<PreparedChat, CliError> {
+        PreparedChat::new(self.setup, &self.own_args(), SessionStart::Resume(self.chat.session.id()), Some(mode))
+    }
+
+    fn with_session(&self, prefix: &str) -> Result<PreparedChat, CliError> {
+        let id = run::find_session(&self.setup.home, prefix)?;
+        if id == self.chat.session.id() {
+            return Err(CliError::usage("that is this session"));
+        }
+        open::expect_free(&self.setup.home, id)?;
+        // The session has its own folder, model and mode.
+        let permit = PermissionArgs { allow_all: false, permission_mode: None, ..self.args.permissions.clone() };
+        let mode = self.args.mode.without_session_mode();
+        let args = RunArgs { model: None, directory: None, permissions: permit, mode, ..self.args.clone() };
+        PreparedChat::new(self.setup, &args, SessionStart::Resume(id), None)
+    }
+
+    fn with_new_session(&self) -> Result<PreparedChat, CliError> {
+        PreparedChat::new(self.setup, &self.own_args(), SessionStart::New, Some(self.chat.mode))
+    }
+
+    /// The command line as it would be for what the session is now.
+    fn own_args(&self) -> RunArgs {
+        let (model, directory) = (self.chat.session.model(), self.chat.cwd.clone());
+        let mode = self.args.mode.without_session_mode();
+        RunArgs { model: Some(model), directory: Some(directory.into()), mode, ..self.args.clone() }
+    }
+}

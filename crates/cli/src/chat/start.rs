@@ -1,0 +1,43 @@
+//! From the command line to a dialogue and back: one terminal, one session after the other.
+
+use super::dialogue::{Dialogue, DialogueEnd};
+use super::model_setup::{self, ModelSetupOutcome};
+use super::open::PreparedChat;
+use super::terminal::ChatTerminal;
+use crate::args::{DemoArgs, RunArgs};
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use crate::setup::Setup;
+use crate::{demo, run};
+
+/// Talks until the person leaves. An `opening` is said first, as if it had been typed.
+pub(crate) async fn run_chat(args: RunArgs, mut opening: Option<String>) -> Result<CommandExit, CliError> {
+    let mut setup = Setup::read()?;
+    setup.fetch_remote_catalog(args.directory.as_deref()).await;
+    let start = run::session_start(&args, &setup.home)?;
+    let prepared = match PreparedChat::new(&setup, &args, start, None) {
+        Err(failure) if failure.missing_input().is_some() => {
+            match model_setup::ask_for_model(&mut setup, &args, failure).await? {
+                ModelSetupOutcome::Model => PreparedChat::new(&setup, &args, start, None)?,
+                ModelSetupOutcome::Demo => return demo::run(&DemoArgs { dir: None, fast: false }).await,
+            }
+        }
+        prepared => prepared?,
+    };
+    if let Err(error) = host::limits::raise_open_files() {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    // Before the terminal is taken over, so that what is wrong is told as usual.
+    let mut opened = prepared.open().await?;
+    let mut person = ChatTerminal::open(&setup)?;
+    let mut before = None;
+    loop {
+        let mut dialogue = Dialogue::begin(&setup, &args, &mut person, opened, before).await?;
+        let end = dialogue.run(opening.take()).await?;
+        before = Some(dialogue.leave(&end).await?);
+        match end {
+            DialogueEnd::Switch(next) => opened = next.open().await?,
+            DialogueEnd::Leave(exit) => return Ok(exit),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The person at the terminal: keys in, rows out, and what the terminal tells the process.
+
+use std::io;
+
+use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
+
+use super::editor::LineEditor;
+use super::history::InputHistory;
+use super::key::{KeyPress, TerminalInputMode};
+use super::keyboard::Keyboard;
+use super::screen::{PanelScreen, ScreenStream};
+use crate::error::CliError;
+use crate::run::{RunSignal, SignalListener};
+use crate::setup::Setup;
+use crate::style::Style;
+
+/// SIGCONT, which has this number on every Linux but MIPS.
+pub(super) const SIGCONT: i32 = 18;
+
+/// A person at a terminal, for as long as the command lasts.
+#[derive(Debug)]
+pub(super) struct ChatTerminal {
+    pub(super) screen: PanelScreen,
+    pub(super) editor: LineEditor,
+    keyboard: Keyboard,
+    signals: SignalListener,
+    resized: Listener,
+    continued: Listener,
+}
+
+/// What a person or the terminal did.
+#[derive(Debug)]
+pub(super) enum TerminalEvent {
+    /// Pressed a key.
+    Key(KeyPress),
+    /// Went away.
+    Closed,
+    /// Asked the process for something.
+    Signal(RunSignal),
+    /// Made the terminal larger or smaller.
+    Resized,
+    /// Let the process go on after it was stopped.
+    Continued,
+}
+
+impl ChatTerminal {
+    pub(super) fn open(setup: &Setup) -> Result<ChatTerminal, CliError> {
+        let dumb = setup.env.has_dumb_terminal();
+        let listen =
+            |kind| signal(kind).map_err(|error| CliError::failed(format!("cannot listen for signals: {error}")));
+        let unusable = |error| CliError::failed(format!("cannot use the terminal: {error}"));
+        let screen =
+            PanelScreen::open(ScreenStream::Stdout, Style::of(&io::stdout(), &setup.env), dumb).map_err(unusable)?;
+        Ok(ChatTerminal {
+            screen,
+            editor: LineEditor::new(InputHistory::open(setup.home.root())),
+            keyboard: Keyboard::listen(if dumb { TerminalInputMode::Lines } else { TerminalInputMode::Keys })
+                .map_err(unusable)?,
+            signals: SignalListener::listen()?,
+            resized: listen(SignalKind::window_change())?,
+            continued: listen(SignalKind::from_raw(SIGCONT))?,
+        })
+    }
+
+    /// The next thing that the person does. Nothing is lost when the wait for it is given up.
+    pub(super) async fn next(&mut self) -> TerminalEvent {
+        tokio::select! {
+            biased;
+            signal = self.signals.next() => TerminalEvent::Signal(signal),
+            Some(()) = self.resized.recv() => TerminalEvent::Resized,
+            Some(()) = self.continued.recv() => TerminalEvent::Continued,
+            key = self.keyboard.next() => key.map_or(TerminalEvent::Closed, TerminalEvent::Key),
+        }
+    }
+
+    /// Whether more keys were pressed already.
+    pub(super) fn has_pending_keys(&self) -> bool {
+        self.keyboard.has_keys()
+    }
+}

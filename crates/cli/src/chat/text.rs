@@ -1,0 +1,274 @@
+//! Rows of text that fit a terminal.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::print;
+use crate::style::{Style, TextRole};
+
+/// How many columns a tab takes.
+const TAB: &str = "    ";
+
+/// A piece of text of one role. It holds nothing that could drive a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StyledSpan {
+    pub(super) role: TextRole,
+    text: String,
+}
+
+/// One row of a terminal, or a line that is yet to be wrapped.
+pub(super) type StyledRow = Vec<StyledSpan>;
+
+impl StyledSpan {
+    pub(super) fn new(role: TextRole, text: &str) -> StyledSpan {
+        StyledSpan { role, text: print::sanitize(text).replace('\n', " ").replace('\t', TAB) }
+    }
+
+    pub(super) fn plain(text: &str) -> StyledSpan {
+        StyledSpan::new(TextRole::Plain, text)
+    }
+
+    pub(super) fn width(&self) -> usize {
+        width(&self.text)
+    }
+}
+
+/// What the rows of a wrapped line begin with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LinePrefix {
+    pub(super) first: StyledRow,
+    pub(super) rest: StyledRow,
+}
+
+impl LinePrefix {
+    /// The first row as it is, the others set in by its width.
+    pub(super) fn hanging(first: StyledSpan) -> LinePrefix {
+        let rest = StyledSpan::plain(&" ".repeat(first.width()));
+        LinePrefix { first: vec![first], rest: vec![rest] }
+    }
+
+    /// Every row alike.
+    pub(super) fn same(span: StyledSpan) -> LinePrefix {
+        LinePrefix { first: vec![span.clone()], rest: vec![span] }
+    }
+}
+
+/// How many columns a text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// How many columns a row takes.
+pub(super) fn row_width(row: &StyledRow) -> usize {
+    row.iter().map(StyledSpan::width).sum()
+}
+
+/// A row as pieces of text, each with its role.
+pub(super) fn role_pieces(row: StyledRow) -> Vec<(TextRole, String)> {
+    row.into_iter().map(|span| (span.role, span.text)).collect()
+}
+
+/// A row as the terminal takes it.
+pub(super) fn paint(row: &StyledRow, style: Style) -> String {
+    row.iter().map(|span| style.paint(span.role, &span.text)).collect()
+}
+
+/// As much of a text as fits, with a mark if that is not all.
+pub(super) fn truncate(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > columns {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.push('…');
+    cut
+}
+
+/// The first rows that have so many characters together, the last of them in part, and how many bytes are left out.
+pub(super) fn clip(rows: Vec<StyledRow>, most: usize) -> (Vec<StyledRow>, usize) {
+    let (mut clipped, mut left, mut rest) = (Vec::new(), most, 0);
+    for row in rows {
+        let mut kept = StyledRow::new();
+        for StyledSpan { role, text } in row {
+            let shown: String = text.chars().take(left).collect();
+            left -= shown.chars().count();
+            rest += text.len() - shown.len();
+            kept.push(StyledSpan { role, text: shown });
+        }
+        if row_width(&kept) > 0 || rest == 0 {
+            clipped.push(kept);
+        }
+    }
+    (clipped, rest)
+}
+
+/// Wraps a line between words; a word that is too long is cut.
+pub(super) fn wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
+    let mut page = StyledRowBuilder::new(columns, lead);
+    for word in split_words(line) {
+        page.add(word);
+    }
+    page.end()
+}
+
+/// Cuts a line into rows wherever they are full, and keeps every blank of it.
+pub(super) fn hard_wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
+    let mut page = StyledRowBuilder::new(columns, lead);
+    for span in line {
+        page.cut(span);
+    }
+    page.end()
+}
+
+/// Letters that stand together, and how many blanks come before them.
+#[derive(Debug, Default)]
+struct SpacedWord {
+    blanks: usize,
+    spans: StyledRow,
+}
+
+fn split_words(line: &[StyledSpan]) -> Vec<SpacedWord> {
+    let mut words = vec![SpacedWord::default()];
+    for span in line {
+        for (at, piece) in span.text.split(' ').enumerate() {
+            if let (true, Some(word)) = (at > 0, words.last_mut()) {
+                match word.spans.is_empty() {
+                    true => word.blanks += 1,
+                    false => words.push(SpacedWord { blanks: 1, spans: StyledRow::new() }),
+                }
+            }
+            if let (false, Some(word)) = (piece.is_empty(), words.last_mut()) {
+                word.spans.push(StyledSpan { role: span.role, text: piece.to_owned() });
+            }
+        }
+    }
+    words
+}
+
+/// Rows that are being filled.
+struct StyledRowBuilder<'a> {
+    columns: usize,
+    lead: &'a LinePrefix,
+    rows: Vec<StyledRow>,
+    row: StyledRow,
+    used: usize,
+    /// Whether the row holds nothing but its lead.
+    fresh: bool,
+}
+
+impl StyledRowBuilder<'_> {
+    fn new(columns: usize, lead: &LinePrefix) -> StyledRowBuilder<'_> {
+        // A lead that leaves no room is left out.
+        let columns = columns.max(row_width(&lead.first).max(row_width(&lead.rest)) + 2);
+        StyledRowBuilder {
+            columns,
+            lead,
+            rows: Vec::new(),
+            row: lead.first.clone(),
+            used: row_width(&lead.first),
+            fresh: true,
+        }
+    }
+
+    fn add(&mut self, word: SpacedWord) {
+        let wide = row_width(&word.spans);
+        if self.used + word.blanks + wide <= self.columns {
+            self.blanks(word.blanks);
+            word.spans.iter().for_each(|span| self.push(span.clone()));
+        } else {
+            if !self.fresh {
+                self.break_row();
+            }
+            word.spans.iter().for_each(|span| self.cut(span));
+        }
+    }
+
+    fn blanks(&mut self, count: usize) {
+        if count > 0 && !self.fresh {
+            self.push(StyledSpan::plain(&" ".repeat(count)));
+        }
+    }
+
+    fn cut(&mut self, span: &StyledSpan) {
+        let mut piece = String::new();
+        let mut wide = 0;
+        for c in span.text.chars() {
+            let next = c.width().unwrap_or(0);
+            if self.used + wide + next > self.columns {
+                self.push(StyledSpan { role: span.role, text: std::mem::take(&mut piece) });
+                self.break_row();
+                wide = 0;
+            }
+            piece.push(c);
+            wide += next;
+        }
+        self.push(StyledSpan { role: span.role, text: piece });
+    }
+
+    fn push(&mut self, span: StyledSpan) {
+        if span.text.is_empty() {
+            return;
+        }
+        self.used += span.width();
+        self.fresh = false;
+        match self.row.last_mut() {
+            Some(last) if last.role == span.role => last.text.push_str(&span.text),
+            Some(_) | None => self.row.push(span),
+        }
+    }
+
+    fn break_row(&mut self) {
+        let row = std::mem::replace(&mut self.row, self.lead.rest.clone());
+        self.rows.push(row);
+        (self.used, self.fresh) = (row_width(&self.lead.rest), true);
+    }
+
+    fn end(mut self) -> Vec<StyledRow> {
+        self.rows.push(self.row);
+        self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(text: &str, columns: usize, lead: &LinePrefix) -> Vec<String> {
+        wrap(&[StyledSpan::plain(text)], columns, lead).iter().map(|row| paint(row, Style::Plain)).collect()
+    }
+
+    #[test]
+    fn lines_break_between_words_and_long_words_are_cut() {
+        let none = LinePrefix::default();
+        assert_eq!(wrapped("one two three", 8, &none), ["one two", "three"]);
+        assert_eq!(wrapped("a abcdefghij b", 4, &none), ["a", "abcd", "efgh", "ij b"]);
+        assert_eq!(wrapped("", 4, &none), [""]);
+        assert_eq!(wrapped("one two", 5, &LinePrefix::hanging(StyledSpan::plain("• "))), ["• one", "  two"]);
+    }
+
+    #[test]
+    fn width_is_what_a_terminal_shows() {
+        assert_eq!(wrapped("漢字漢字 ab", 5, &LinePrefix::default()), ["漢字", "漢字", "ab"]);
+        assert_eq!(truncate("漢字漢字", 5), "漢字…");
+        assert_eq!(truncate("abc", 3), "abc");
+    }
+
+    #[test]
+    fn a_word_of_several_roles_stays_whole() {
+        let line = [StyledSpan::plain("see "), StyledSpan::new(TextRole::Code, "main"), StyledSpan::plain(", then go")];
+        let rows: Vec<String> =
+            wrap(&line, 9, &LinePrefix::default()).iter().map(|row| paint(row, Style::Plain)).collect();
+        assert_eq!(rows, ["see main,", "then go"]);
+    }
+
+    #[test]
+    fn nothing_drives_the_terminal() {
+        assert_eq!(StyledSpan::plain("a\u{1b}[2J\rb\tc\nd").text, "a[2Jb    c d");
+    }
+}

@@ -1,0 +1,102 @@
+//! What the person sees of a dialogue.
+
+use std::time::Instant;
+
+use super::dialogue::Dialogue;
+use super::panel::Panel;
+use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
+use crate::style::TextRole;
+
+/// What a line for the model begins with.
+pub(super) const MESSAGE_PROMPT: &str = "> ";
+
+/// Most rows that are shown of what the person wrote.
+const MAX_ECHO_ROWS: usize = 12;
+
+impl Dialogue<'_> {
+    pub(super) fn columns(&self) -> usize {
+        self.terminal.screen.columns()
+    }
+
+    pub(super) fn show(&mut self, rows: impl IntoIterator<Item = StyledRow>) {
+        self.terminal.screen.show(rows);
+    }
+
+    /// Tells something in passing.
+    pub(super) fn show_note(&mut self, words: &str) {
+        let rows = wrap(
+            &[StyledSpan::new(TextRole::Dim, words)],
+            self.columns(),
+            &LinePrefix::hanging(StyledSpan::plain("  ")),
+        );
+        self.show(rows);
+    }
+
+    /// Tells what went wrong.
+    pub(super) fn show_error(&mut self, words: &str) {
+        let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Bad, "! "));
+        let rows = wrap(&[StyledSpan::new(TextRole::Bad, words)], self.columns(), &lead);
+        self.show(rows);
+    }
+
+    /// Keeps what was typed on the screen. A dumb terminal has done that by itself.
+    pub(super) fn echo(&mut self, prompt: &str, text: &str) {
+        if !self.terminal.screen.is_dumb() {
+            self.quote(prompt, text);
+        }
+    }
+
+    /// Shows what a person wrote.
+    pub(super) fn quote(&mut self, prompt: &str, text: &str) {
+        if prompt == MESSAGE_PROMPT {
+            self.show([StyledRow::new()]);
+        }
+        let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Accent, prompt));
+        let rest = LinePrefix::same(StyledSpan::plain(&" ".repeat(prompt.len())));
+        let lines = text.trim_end().split('\n').enumerate();
+        let mut rows: Vec<StyledRow> = lines
+            .take(MAX_ECHO_ROWS + 1)
+            .flat_map(|(at, line)| {
+                wrap(&[StyledSpan::plain(line)], self.columns(), if at == 0 { &lead } else { &rest })
+            })
+            .collect();
+        if rows.len() > MAX_ECHO_ROWS {
+            rows.truncate(MAX_ECHO_ROWS);
+            let more = text.trim_end().split('\n').count();
+            rows.push(vec![StyledSpan::new(TextRole::Dim, &format!("  … {more} lines in all"))]);
+        }
+        self.show(rows);
+    }
+
+    /// Draws the screen.
+    pub(super) fn draw(&mut self) {
+        self.draw_at = None;
+        let columns = self.columns();
+        let prompt = self.asks.prompt();
+        let ready = prompt.is_some() || !self.is_busy();
+        let prompt = prompt.as_deref().unwrap_or(MESSAGE_PROMPT);
+        let notes = self.notes(columns);
+        let draft = self.terminal.editor.draft();
+        let panel = Panel { tail: self.feed.tail(columns), notes, prompt, draft };
+        let laid = panel.layout(self.terminal.screen.size());
+        self.terminal.screen.draw(&laid, ready.then_some(prompt));
+    }
+
+    fn notes(&self, columns: usize) -> Vec<StyledRow> {
+        let dim = |words: &str| wrap(&[StyledSpan::new(TextRole::Dim, words)], columns, &LinePrefix::default());
+        if !self.asks.is_empty() {
+            return self.asks.hint(columns);
+        }
+        match (self.hint, self.is_busy(), self.background()) {
+            (Some(hint), ..) => dim(hint),
+            (None, true, _) => {
+                let stops = " (Ctrl-C stops)";
+                let status = self.feed.status(Instant::now(), columns.saturating_sub(stops.len() + 2));
+                dim(&format!("… {status}{stops}"))
+            }
+            (None, false, 0) => Vec::new(),
+            (None, false, 1) => dim("1 task runs in the background"),
+            (None, false, count) => dim(&format!("{count} tasks run in the background")),
+        }
+    }
+}

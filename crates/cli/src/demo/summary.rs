@@ -1,0 +1,80 @@
+//! What is left when the demo is over: the history, the change, the tests, and what to try next.
+
+use std::path::{Path, PathBuf};
+
+use super::folder::DemoFolder;
+use super::history::SampleHistory;
+use super::runner::{DemoRunner, MODEL, PLAN, SampleTestResult};
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use crate::print;
+
+/// Tells the end of the demo.
+pub(super) async fn print_summary(
+    folder: &DemoFolder,
+    stage: &DemoRunner,
+    run: CommandExit,
+    proof: &SampleTestResult,
+) -> Result<(), CliError> {
+    if let (Ok(history), CommandExit::Success) = (&stage.history, run) {
+        print_history(history).await?;
+    }
+    print::output(format_args!(
+        "\nThe tests, run once more without the agents: {}.\n\
+         Tokens are as the script counts and prices them; none was paid for.",
+        print::sanitize(&proof.last_line)
+    ));
+    print_next_steps(folder, stage, run);
+    Ok(())
+}
+
+async fn print_history(history: &SampleHistory) -> Result<(), CliError> {
+    let graph = history.graph().await.map_err(CliError::failed)?;
+    print::output(format_args!("What became of the branch:\n\n{}\n", print::sanitize(&graph)));
+    let changes = history.changes().await.map_err(CliError::failed)?;
+    print::output(format_args!("What changed:\n\n{}", print::sanitize(&changes)));
+    Ok(())
+}
+
+/// Commands that work as they are printed.
+fn print_next_steps(folder: &DemoFolder, stage: &DemoRunner, run: CommandExit) {
+    let bosun = quoted(&own_program());
+    let merge = if stage.history.is_ok() { "--merge" } else { "--isolation none" };
+    print::output("\nEvery step is kept. To look around, tell your shell where:\n");
+    print::output(format_args!("  cd {}", quoted(&folder.project())));
+    print::output(format_args!("  export BOSUN_HOME={}", quoted(&folder.home())));
+    if run != CommandExit::Success {
+        print::output("\nGo on where it was:\n");
+        print::output(format_args!("  {bosun} fleet resume --allow-all"));
+        return;
+    }
+    print::output("\nThe todos, what waited for what, and what one worker said, called and heard:\n");
+    for command in ["fleet status", "todos graph", "tasks tail sums"] {
+        print::output(format_args!("  {bosun} {command}"));
+    }
+    print::output("\nThe same plan once more; nothing changed, so nothing is done again:\n");
+    print::output(format_args!("  {bosun} fleet run {PLAN} {merge} \\\n    --model {MODEL} --allow-all"));
+    print::output("\nWhen you have seen enough: unset BOSUN_HOME");
+}
+
+/// The command as a shell in any folder finds it.
+fn own_program() -> PathBuf {
+    let typed = std::env::args_os().next().map(PathBuf::from).unwrap_or_else(|| "bosun".into());
+    if typed.components().count() > 1 { std::env::current_exe().unwrap_or(typed) } else { typed }
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &Path) -> String {
+    print::shell_quote(&path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_quoted_where_a_shell_would_take_it_apart() {
+        let shown = ["/tmp/bosun-demo-a1", "/my files", "/it's", "/a$b"].map(|path| quoted(Path::new(path)));
+        assert_eq!(shown, ["/tmp/bosun-demo-a1", "'/my files'", r"'/it'\''s'", "'/a$b'"]);
+    }
+}

@@ -1,0 +1,45 @@
+//! Whether a plan can be used on this machine.
+
+use config::PlanChecker;
+use runtime::{Catalog, FilePatterns, ModelResolver};
+use serde_json::Value;
+
+use crate::setup::is_file_provider;
+
+/// Knows the agents and models of a folder.
+pub(super) struct LocalPlanValidator<'a> {
+    pub(super) catalog: &'a Catalog,
+    pub(super) models: &'a dyn ModelResolver,
+    /// The session's own model, which may be a file where others may not.
+    pub(super) model: Option<&'a str>,
+}
+
+impl PlanChecker for LocalPlanValidator<'_> {
+    fn agent(&self, name: &str) -> Result<(), String> {
+        let Some(agent) = self.catalog.agent(name).filter(|agent| agent.model_invocable) else {
+            return Err(format!("there is no agent `{name}` that could be started"));
+        };
+        match agent.unsupported.as_slice() {
+            [] => Ok(()),
+            wants => Err(format!("`{name}` cannot be started: {} (see {})", wants.join("; "), agent.source)),
+        }
+    }
+
+    fn model(&self, spec: &str) -> Result<(), String> {
+        if spec == "inherit" || Some(spec) == self.model {
+            return Ok(());
+        }
+        if spec.split_once('/').is_some_and(|(provider, _)| is_file_provider(provider)) {
+            return Err(format!("`{spec}` is a file, and only --model may name one"));
+        }
+        self.models.open(spec).map(drop)
+    }
+
+    fn pattern(&self, glob: &str) -> Result<(), String> {
+        FilePatterns::read(&[glob.to_owned()]).map(drop)
+    }
+
+    fn schema(&self, schema: &Value) -> Result<(), String> {
+        runtime::check_schema(schema)
+    }
+}

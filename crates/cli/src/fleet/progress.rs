@@ -1,0 +1,184 @@
+//! What a fleet has done so far, as the session's file tells it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
+
+use protocol::api::{TaskView, TasksParams, TodoView, TodosParams};
+use protocol::{Event, FleetConfig, FleetEnd, SessionId, TaskId, TodoId, TodoStatus};
+use serde::Serialize;
+use store::{SessionReader, StoreError};
+
+use crate::money::Money;
+use crate::todos::{AwaitingDecision, TodoMark};
+
+/// How many events are read at a time.
+const PAGE_SIZE: usize = 1_000;
+
+/// What a fleet has done so far.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FleetProgress {
+    pub(super) session: SessionId,
+    pub(super) terms: FleetConfig,
+    /// How it ended; none while it has not.
+    pub(super) end: Option<FleetEnd>,
+    /// The process that runs it now.
+    pub(super) owner_pid: Option<u32>,
+    pub(super) todos: Vec<TodoLine>,
+}
+
+/// One todo with what it took, all tries together.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TodoLine {
+    pub(super) id: TodoId,
+    pub(super) title: String,
+    pub(super) status: TodoStatus,
+    /// Whether whoever works on it waits for a person's decision.
+    pub(super) needs_you: bool,
+    /// Whether it is in progress and nobody works on it.
+    interrupted: bool,
+    pub(super) attempts: u32,
+    depends_on: Vec<TodoId>,
+    /// Why it is blocked, or what went wrong the last time.
+    pub(super) reason: Option<String>,
+    /// Who did it last, and what that said.
+    pub(super) task: Option<String>,
+    result: Option<String>,
+    pub(super) duration_ms: u64,
+    turns: u64,
+    pub(super) tokens: u64,
+    /// In dollars; null when some of it has no price.
+    pub(super) cost_usd: Money,
+}
+
+impl FleetProgress {
+    /// Reads it; none if no fleet ever worked in the session.
+    pub(super) fn read(reader: &SessionReader, session: SessionId) -> Result<Option<FleetProgress>, StoreError> {
+        let FleetLog { latest: Some((terms, end)), claims } = FleetLog::read(reader)? else { return Ok(None) };
+        let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
+        let crowd = TaskTree::of(&tasks);
+        let asking = AwaitingDecision::read(reader)?;
+        let line = |row: TodoView| {
+            let workers = claims.get(&row.id).map(Vec::as_slice).unwrap_or_default();
+            let needs_you = workers.iter().any(|worker| asking.contains(*worker));
+            TodoLine { needs_you, ..TodoLine::of(row, &crowd.subtree(workers)) }.normalized()
+        };
+        let todos = reader.todos_page(&TodosParams::all_todos())?.todos.into_iter().map(line).collect();
+        let owner_pid = reader.session_view()?.owner_pid;
+        Ok(Some(FleetProgress { session, terms, end, owner_pid, todos }))
+    }
+
+    /// How many todos are this far.
+    pub(super) fn count(&self, status: TodoStatus) -> usize {
+        self.todos.iter().filter(|line| line.status == status).count()
+    }
+}
+
+impl TodoLine {
+    fn of(row: TodoView, tasks: &[&TaskView]) -> TodoLine {
+        let last = row.task.as_deref().and_then(|id| tasks.iter().find(|task| task.id.to_string() == id));
+        let micros = tasks.iter().map(|task| task.cost_micros).sum();
+        TodoLine {
+            status: row.status,
+            needs_you: false,
+            interrupted: row.interrupted,
+            attempts: row.attempts,
+            depends_on: row.depends_on,
+            reason: row.reason,
+            result: last.and_then(|task| task.result.clone()),
+            duration_ms: total_duration(tasks).as_millis().try_into().unwrap_or(u64::MAX),
+            turns: tasks.iter().map(|task| task.turns).sum(),
+            tokens: tasks.iter().map(|task| task.usage.total()).sum(),
+            cost_usd: Money::new(micros, tasks.iter().all(|task| task.priced)),
+            id: row.id,
+            title: row.title,
+            task: row.task,
+        }
+    }
+}
+
+impl TodoLine {
+    /// The same: only what somebody works on can need a person.
+    fn normalized(self) -> TodoLine {
+        let is_at_work = self.status == TodoStatus::InProgress && !self.interrupted;
+        TodoLine { needs_you: self.needs_you && is_at_work, ..self }
+    }
+
+    /// How far it is, in a word.
+    pub(super) fn status_label(&self) -> &'static str {
+        match (self.needs_you, self.interrupted) {
+            (true, _) => TodoMark::NeedsYou.label(),
+            (false, true) => TodoView::INTERRUPTED,
+            (false, false) => self.status.as_str(),
+        }
+    }
+}
+
+/// How long the tries took, whatever was between them.
+fn total_duration(tasks: &[&TaskView]) -> Duration {
+    let ran = |task: &&&TaskView| Some(task.ended_at.unwrap_or(task.updated_at).since(task.started_at?));
+    let is_worker = |task: &&&TaskView| task.depth == 1;
+    tasks.iter().filter(is_worker).filter_map(|task| ran(&task)).sum()
+}
+
+/// The tasks of a session by who started them.
+struct TaskTree<'a> {
+    tasks: HashMap<TaskId, &'a TaskView>,
+    children: HashMap<TaskId, Vec<TaskId>>,
+}
+
+impl<'a> TaskTree<'a> {
+    fn of(tasks: &'a [TaskView]) -> TaskTree<'a> {
+        let mut children: HashMap<TaskId, Vec<TaskId>> = HashMap::new();
+        for task in tasks {
+            if let Some(parent) = task.parent {
+                children.entry(parent).or_default().push(task.id);
+            }
+        }
+        TaskTree { tasks: tasks.iter().map(|task| (task.id, task)).collect(), children }
+    }
+
+    /// These tasks and everything below them, each once.
+    fn subtree(&self, tops: &[TaskId]) -> Vec<&'a TaskView> {
+        let mut open: Vec<TaskId> = tops.to_vec();
+        let (mut seen, mut found) = (HashSet::new(), Vec::new());
+        while let Some(id) = open.pop() {
+            if seen.insert(id) {
+                found.extend(self.tasks.get(&id));
+                open.extend(self.children.get(&id).into_iter().flatten());
+            }
+        }
+        found
+    }
+}
+
+/// What the log says of fleets.
+#[derive(Default)]
+struct FleetLog {
+    /// The latest fleet, and how it ended.
+    latest: Option<(FleetConfig, Option<FleetEnd>)>,
+    /// Who worked on which todo.
+    claims: BTreeMap<TodoId, Vec<TaskId>>,
+}
+
+impl FleetLog {
+    fn read(reader: &SessionReader) -> Result<FleetLog, StoreError> {
+        let (mut log, mut seq) = (FleetLog::default(), 0);
+        loop {
+            let page = reader.events_after(seq, PAGE_SIZE)?;
+            let Some(last) = page.last() else { return Ok(log) };
+            seq = last.seq;
+            page.into_iter().for_each(|envelope| log.apply(envelope.entry.task, envelope.entry.event));
+        }
+    }
+
+    fn apply(&mut self, task: TaskId, event: Event) {
+        match (event, &mut self.latest) {
+            (Event::FleetBegan(terms), latest) => *latest = Some((terms, None)),
+            (Event::FleetEnded { end }, Some((_, ended))) => *ended = Some(end),
+            (Event::TodoClaimed { todo, .. }, _) => self.claims.entry(todo).or_default().push(task),
+            _other => {}
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What cannot be typed together with a fleet, told before anybody is asked anything.
+
+use std::path::Path;
+
+use git::Repository;
+use protocol::FleetConfig;
+
+use crate::args::{FleetWorkArgs, RunArgs};
+use crate::checkouts;
+use crate::error::CliError;
+use crate::print;
+use crate::setup::Setup;
+
+/// Refuses what only a prompt has.
+pub(super) fn reject_prompt_flags(args: &RunArgs) -> Result<(), CliError> {
+    if let Some(flag) = args.unsupported_flag() {
+        return Err(CliError::usage(format!("{flag} comes with a later version")).with_hint("leave it out"));
+    }
+    let prompts = [
+        (args.prompt.is_some(), "--prompt"),
+        (!args.image.is_empty(), "--image"),
+        (args.fork, "--fork"),
+        (args.background_wait.is_some(), "--background-wait"),
+    ];
+    if let Some(flag) = first_typed_flag(&prompts) {
+        return Err(CliError::usage(format!("{flag} is for a prompt, and a fleet has none"))
+            .with_hint("leave it out; a goal is written as bosun fleet \"GOAL\""));
+    }
+    let modes = [
+        (args.mode.plan, "--plan"),
+        (args.mode.plan_exit.is_some(), "--plan-exit"),
+        (args.mode.autopilot, "--autopilot"),
+        (args.mode.max_continues.is_some(), "--max-continues"),
+    ];
+    first_typed_flag(&modes).map_or(Ok(()), |flag| {
+        Err(CliError::usage(format!("{flag} is not for a fleet, which plans and goes on by itself"))
+            .with_hint("leave it out; --rounds says how often the main agent may plan anew"))
+    })
+}
+
+/// Refuses what would have no effect, since there is nothing to merge where everybody works in one folder.
+pub(super) fn reject_merge_flags(work: &FleetWorkArgs, terms: &FleetConfig) -> Result<(), CliError> {
+    let merging = [(work.include_dirty, "--include-dirty"), (work.merge, "--merge"), (work.check.is_some(), "--check")];
+    match first_typed_flag(&merging) {
+        Some(flag) if !terms.isolated => Err(CliError::usage(format!(
+            "{flag} is for workers with checkouts of their own, and these work in the folder itself"
+        ))
+        .with_hint("add --isolation worktree, or leave it out")),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Most uncommitted files that are named.
+const MAX_NAMED: usize = 5;
+
+/// Refuses isolation where no checkout can be made; gives the repository that checkouts are made of.
+pub(super) async fn require_repository(
+    setup: &Setup,
+    cwd: &Path,
+    terms: &FleetConfig,
+) -> Result<Option<Repository>, CliError> {
+    if !terms.isolated {
+        return Ok(None);
+    }
+    let repository = Repository::find(&checkouts::git_in_home(setup).at(cwd)).await.map_err(CliError::usage)?;
+    repository.head().await.map_err(CliError::usage)?;
+    Ok(Some(repository))
+}
+
+/// Warns of what checkouts will not have.
+pub(super) async fn warn_of_uncommitted(repository: Repository, plan: Option<String>) {
+    let plan = plan.and_then(|plan| Path::new(&plan).canonicalize().ok());
+    let is_plan = |name: &String| plan.as_deref() == Some(&repository.top().join(name));
+    match repository.uncommitted().await {
+        Ok(files) => {
+            let files: Vec<String> = files.into_iter().filter(|name| !is_plan(name)).collect();
+            uncommitted_warning(&files).into_iter().for_each(print::note);
+        }
+        Err(error) => print::note(format_args!("warning: whether all files are committed is not known: {error}")),
+    }
+}
+
+/// What a person should know of files that are not committed.
+fn uncommitted_warning(files: &[String]) -> Option<String> {
+    let mut named: Vec<String> = files.iter().take(MAX_NAMED).map(|name| print::sanitize(name)).collect();
+    named.extend(files.len().checked_sub(MAX_NAMED + 1).map(|more| format!("{} more", more + 1)));
+    (!files.is_empty()).then(|| {
+        format!(
+            "warning: workers do not see {}: {}; commit them first, or start with --include-dirty",
+            print::pluralize(files.len(), "uncommitted file"),
+            named.join(", ")
+        )
+    })
+}
+
+/// The first flag that was typed.
+fn first_typed_flag(flags: &[(bool, &'static str)]) -> Option<&'static str> {
+    flags.iter().find_map(|(typed, flag)| typed.then_some(*flag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uncommitted_warning;
+
+    #[test]
+    fn uncommitted_files_are_counted_and_the_first_are_named() {
+        assert_eq!(uncommitted_warning(&[]), None);
+        let files: Vec<String> = (1..=7).map(|n| format!("f{n}")).collect();
+        let words = |count: usize| uncommitted_warning(&files[..count]).unwrap();
+        assert!(words(1).contains("1 uncommitted file: f1; commit"), "{}", words(1));
+        assert!(words(5).contains("5 uncommitted files: f1, f2, f3, f4, f5; commit"), "{}", words(5));
+        assert!(words(7).contains(": f1, f2, f3, f4, f5, 2 more; commit"), "{}", words(7));
+        assert!(words(7).contains("--include-dirty"));
+    }
+}

@@ -1,0 +1,67 @@
+//! Which list is meant.
+
+use std::path::Path;
+
+use config::Project;
+use host::Home;
+use protocol::api::SessionView;
+use protocol::{ListItem, ListName, SessionId, TaskId};
+use store::{ItemList, ListError, StoreError};
+
+use crate::args::ListSelectArgs;
+use crate::error::CliError;
+use crate::run::{find_session, latest_session};
+use crate::setup::{self, Setup};
+
+/// An open list.
+#[derive(Debug)]
+pub(super) struct OpenList {
+    pub(super) name: ListName,
+    pub(super) list: ItemList,
+}
+
+impl OpenList {
+    /// The list that is meant: the one that is named, that of the session that is named, or the one that settings name.
+    pub(super) fn open(setup: &Setup, which: &ListSelectArgs) -> Result<OpenList, CliError> {
+        let name = match (&which.list, &which.session) {
+            (Some(name), None) => name.clone(),
+            (None | Some(ListName::Session), Some(_)) => ListName::Session,
+            (Some(name @ (ListName::Project | ListName::Team(_))), Some(_)) => {
+                return Err(CliError::usage(format!("--session names a session, and --list {name} is none of it"))
+                    .with_hint("leave one of the two out"));
+            }
+            (None, None) => setup.layers_here()?.config().list,
+        };
+        let list = match &name {
+            ListName::Session => ItemList::of_session(&setup.home, selected_session(setup, which)?)?,
+            ListName::Project => project_list(&setup.home, &setup::folder(None)?)?,
+            ListName::Team(name) => ItemList::of_team(&setup.home, name)?,
+        };
+        Ok(OpenList { name, list })
+    }
+}
+
+/// The items that a task of a session does or did.
+pub(crate) fn items_of_task(home: &Home, session: &SessionView, task: TaskId) -> Result<Vec<ListItem>, ListError> {
+    let list = match &session.list {
+        ListName::Session => ItemList::of_session(home, session.id)?,
+        ListName::Project => project_list(home, Path::new(&session.cwd))?,
+        ListName::Team(name) => ItemList::of_team(home, name)?,
+    };
+    list.of_task(task)
+}
+
+fn project_list(home: &Home, folder: &Path) -> Result<ItemList, StoreError> {
+    ItemList::of_project(home, &Project::find(folder).top.display().to_string())
+}
+
+fn selected_session(setup: &Setup, which: &ListSelectArgs) -> Result<SessionId, CliError> {
+    if let Some(prefix) = &which.session {
+        return find_session(&setup.home, prefix);
+    }
+    let cwd = setup::folder(None)?.display().to_string();
+    latest_session(&setup.home, &cwd)?.ok_or_else(|| {
+        CliError::usage(format!("no session was begun in {cwd}"))
+            .with_hint("--session names another, and --list project or team:NAME a list that needs none")
+    })
+}

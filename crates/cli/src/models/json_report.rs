@@ -1,0 +1,127 @@
+//! Providers and their models as JSON.
+
+use std::collections::BTreeMap;
+
+use model::{ModelListing, Provider, ProviderKey, Providers, WireFormat, prices};
+use protocol::Price;
+use serde::Serialize;
+
+use super::closed_models::ClosedModel;
+use super::probe::ProbeResult;
+use crate::money::Money;
+
+/// Everything that can be asked.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ModelsReport<'a> {
+    /// The day that the list prices are from.
+    prices_as_of: &'static str,
+    providers: Vec<ProviderReportEntry<'a>>,
+    /// What nobody asks for now, since its provider asked to wait.
+    closed: &'a [ClosedModel],
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProviderReportEntry<'a> {
+    name: &'a str,
+    kind: &'static str,
+    base_url: &'a str,
+    key: KeyState<'a>,
+    small: bool,
+    at_once: Option<u32>,
+    /// Whether a server answers; absent where none was looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<&'static str>,
+    models: Vec<ModelReportEntry<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase")]
+enum KeyState<'a> {
+    Needless,
+    Missing { variable: &'a str },
+    Present { variable: Option<&'a str> },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ModelReportEntry<'a> {
+    name: &'a str,
+    /// Whether a server said that it has it.
+    running: bool,
+    context: Option<u64>,
+    max_output: Option<u32>,
+    /// Dollars for a million tokens; null when they are not known.
+    price: Option<PriceInDollars>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PriceInDollars {
+    input: Money,
+    output: Money,
+    cache_read: Money,
+    cache_write: Money,
+}
+
+/// Everything that can be asked.
+pub(super) fn models_report<'a>(
+    providers: &'a Providers,
+    found: &'a BTreeMap<String, ProbeResult>,
+    closed: &'a [ClosedModel],
+) -> ModelsReport<'a> {
+    let places = providers.by_name.iter();
+    let providers = places.map(|(name, provider)| provider_entry(name, provider, found.get(name))).collect();
+    ModelsReport { prices_as_of: prices::AS_OF, providers, closed }
+}
+
+fn provider_entry<'a>(
+    name: &'a str,
+    provider: &'a Provider,
+    found: Option<&'a ProbeResult>,
+) -> ProviderReportEntry<'a> {
+    let running: &[String] = match found {
+        Some(ProbeResult::Running(models)) => models,
+        Some(ProbeResult::NotRunning | ProbeResult::OtherServer) | None => &[],
+    };
+    let listed = provider.models.keys().filter(|name| !running.contains(name));
+    let models = running.iter().map(|name| (name, true)).chain(listed.map(|name| (name, false)));
+    ProviderReportEntry {
+        name,
+        kind: wire_name(provider.wire),
+        base_url: &provider.base_url,
+        key: match &provider.key {
+            ProviderKey::NotNeeded => KeyState::Needless,
+            ProviderKey::Missing { variable } => KeyState::Missing { variable },
+            ProviderKey::Present(secret) => KeyState::Present { variable: secret.variable() },
+        },
+        small: provider.is_small,
+        at_once: provider.max_concurrent_requests,
+        server: found.map(|found| match found {
+            ProbeResult::Running(_) => "running",
+            ProbeResult::NotRunning => "none",
+            ProbeResult::OtherServer => "other",
+        }),
+        models: models.map(|(name, running)| model_entry(name, running, provider.listing(name))).collect(),
+    }
+}
+
+fn wire_name(wire: WireFormat) -> &'static str {
+    match wire {
+        WireFormat::Anthropic => "anthropic",
+        WireFormat::Responses => "openai",
+        WireFormat::Chat => "openai-chat",
+    }
+}
+
+fn model_entry(name: &str, running: bool, listed: ModelListing) -> ModelReportEntry<'_> {
+    let ModelListing { price, context, max_output } = listed;
+    ModelReportEntry { name, running, context, max_output, price: price.map(price_in_dollars) }
+}
+
+fn price_in_dollars(price: Price) -> PriceInDollars {
+    let Price { input, output, cache_read, cache_write } = price;
+    let [input, output, cache_read, cache_write] = [input, output, cache_read, cache_write].map(Money::Known);
+    PriceInDollars { input, output, cache_read, cache_write }
+}

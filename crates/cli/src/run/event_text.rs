@@ -1,0 +1,278 @@
+//! What a person sees while a run goes on: one line for each tool call, on stderr.
+
+use protocol::{
+    Ask, AskDecision, AskSubject, AutopilotStop, Budget, CancelBy, Compaction, CompactionCause, ContentBlock, Cost,
+    Event, ParkReason, RetryPlan, Timestamp, ToolCallRequest, ToolResultStatus, WrapUpReason,
+};
+use serde_json::Value;
+
+use crate::money::Money;
+use crate::print;
+
+/// Most letters of a line.
+const MAX_LINE_CHARS: usize = 100;
+
+/// How much of a run is shown as it happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProgressMode {
+    /// Nothing.
+    Nothing,
+    /// A line for each call and for what goes wrong.
+    Lines,
+    /// Every event as JSON, on stdout.
+    Events,
+}
+
+/// The lines that an event is worth.
+pub(crate) fn event_lines(event: &Event) -> Vec<String> {
+    match event {
+        Event::TurnAnswered { content, .. } => content.iter().filter_map(block_call).map(call_line).collect(),
+        Event::CallAnswered { answer, .. } if answer.status != ToolResultStatus::Done => {
+            // A denial also says what would permit the call.
+            let most = if answer.status == ToolResultStatus::Denied { 240 } else { MAX_LINE_CHARS };
+            vec![format!("  ! {}: {}", answer.status.as_str(), print::reason(&answer.text, most))]
+        }
+        Event::TurnFailed { message, retry, .. } if !message.is_empty() => {
+            let again = retry.map(|retry| format!(", {}", describe_retry(retry))).unwrap_or_default();
+            vec![format!("  ! model: {}{again}", short(message))]
+        }
+        Event::BudgetAwaited => {
+            vec!["  … queued: what is left of the budget is reserved for requests under way".into()]
+        }
+        // A recording tells which model it was made with.
+        Event::ModelDiffered { asked, answered, .. } if !asked.starts_with("replay/") => {
+            vec![format!("  ! asked {}, {} answered", short(asked), short(answered))]
+        }
+        Event::BudgetLow { spent, budget } => {
+            vec![format!("  ! most of the budget is spent: {}", describe_spending(*spent, *budget))]
+        }
+        Event::WrapUpBegan { why: WrapUpReason::Budget } => vec!["  ! the budget allows only one last turn".into()],
+        Event::WrapUpBegan { why: WrapUpReason::Time } => vec!["  ! the time is up: one last turn".into()],
+        Event::WrapUpBegan { why: WrapUpReason::NoChange } => {
+            vec!["  ! the same calls bring the same answers: one last turn".into()]
+        }
+        Event::WrapUpBegan { why: WrapUpReason::Reported } => Vec::new(),
+        Event::WrapUpBegan { why: WrapUpReason::Turns } => vec!["  ! the turn limit is reached: one last turn".into()],
+        Event::WrapUpBegan { why: WrapUpReason::Stop } => vec!["  ! asked to stop: one last turn".into()],
+        Event::PromptSuggested { text } => vec![format!("  > maybe next: {}", short(text))],
+        Event::ItemChanged { item, .. } => {
+            vec![format!("  # {} {}: {}", item.id, item.status.as_str(), short(&item.subject))]
+        }
+        Event::TaskStalled { .. } => vec!["  ! nothing has been heard for a while".into()],
+        Event::StopBlocked { reason, .. } => vec![format!("  ! not done yet: {}", short(unmet_conditions(reason)))],
+        Event::Compacted(compaction) => vec![describe_compaction(compaction)],
+        Event::ModeChanged { mode, .. } => vec![format!("  = the mode is {mode}")],
+        Event::ModelChanged { model, .. } => vec![format!("  = the model is {model}")],
+        Event::AutopilotContinued { count, .. } => vec![format!("  > told to go on ({count})")],
+        Event::AskOpened(ask) => ask_lines(ask),
+        Event::AskDecided {
+            ask,
+            decision: decision @ (AskDecision::Allow { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. }),
+            ..
+        } => {
+            let decided = format!("  ? {} {}", ask.short(), decision.as_str());
+            [decided].into_iter().chain(decision_announcement(decision)).collect()
+        }
+        Event::TaskParked { until_at, why } => vec![format!("  ! waiting for {}", describe_parking(*until_at, *why))],
+        _other => Vec::new(),
+    }
+}
+
+/// What people are shown of what a decision begins.
+pub(crate) fn decision_announcement(decision: &AskDecision) -> Option<String> {
+    match decision {
+        AskDecision::Proceed { action } => action.announcement().map(|words| format!("  = {words}")),
+        AskDecision::Allow { .. } | AskDecision::Deny { .. } | AskDecision::Reply { .. } => None,
+    }
+}
+
+/// What an agent has to bring before it may stop, without the words around it that are for the agent.
+pub(crate) fn unmet_conditions(reason: &str) -> &str {
+    match reason.split_once("\n- ") {
+        Some((words, missing)) if words.starts_with("[runtime]") => missing,
+        Some(_) | None => reason,
+    }
+}
+
+/// What waits for a person, and how to decide it from another terminal.
+fn ask_lines(ask: &Ask) -> Vec<String> {
+    let id = ask.id.short();
+    let (what, verb) = match &ask.subject {
+        AskSubject::Permission { tool, reason, .. } => {
+            (format!("may {} run? {}", print::sanitize(tool), short(reason)), "allow")
+        }
+        AskSubject::Question { question, .. } => (short(question), "answer"),
+        AskSubject::Plan { summary, .. } => (format!("the plan is made: {}", short(summary)), "answer"),
+    };
+    let until = ask.until_at.map(|at| format!(" (until {at})")).unwrap_or_default();
+    vec![format!("  ? {what}"), format!("    bosun approvals {verb} {id}{until}")]
+}
+
+/// What a model is no longer told, and why.
+fn describe_compaction(compaction: &Compaction) -> String {
+    let why = match compaction.cause {
+        CompactionCause::ContextFull => "the context window is nearly full",
+        CompactionCause::Requested => "compacted as asked",
+    };
+    let messages = compaction.messages;
+    match compaction.digest {
+        None => format!("  ! {why}: tool output in the first {messages} messages is left out"),
+        Some(_) => format!("  ! {why}: a digest stands for the first {messages} messages"),
+    }
+}
+
+/// Why an agent on autopilot does not go on by itself, in one line.
+pub(crate) fn describe_autopilot_stop(why: &AutopilotStop, continues: u32) -> String {
+    let told = match continues {
+        0 => String::new(),
+        1 => ", after it was told to go on once".into(),
+        many => format!(", after it was told to go on {many} times"),
+    };
+    match why {
+        AutopilotStop::Complete { summary } => format!("autopilot: complete{told}: {}", short(summary)),
+        AutopilotStop::Blocked { reason, .. } => format!("autopilot: blocked{told}: {}", short(reason)),
+        AutopilotStop::Limit => format!("autopilot: stopped{told}, at its limit; nothing was reported"),
+        AutopilotStop::NoChange => format!("autopilot: stopped{told}, since nothing changed any more"),
+        AutopilotStop::Aborted { by: CancelBy::User } => format!("autopilot: stopped by you{told}"),
+        AutopilotStop::Aborted { .. } => format!("autopilot: stopped with the session{told}"),
+        AutopilotStop::Failed => format!("autopilot: stopped{told}, since there was no answer"),
+    }
+}
+
+/// The next try, and when it comes.
+pub(crate) fn describe_retry(retry: RetryPlan) -> String {
+    let RetryPlan { attempt, of, in_millis } = retry;
+    let when = match in_millis {
+        0 => String::new(),
+        millis if millis < 1_000 => format!(", next in {millis} ms"),
+        millis => format!(", next in {} s", millis.div_ceil(1_000)),
+    };
+    format!("attempt {attempt} of {of}{when}")
+}
+
+/// What a parked task waits for, and until when.
+pub(crate) fn describe_parking(until: Option<Timestamp>, why: ParkReason) -> String {
+    match until {
+        Some(until) => format!("{}, until {until}", why.describe()),
+        None => why.describe().into(),
+    }
+}
+
+/// What is spent of what may be, part by part.
+pub(super) fn describe_spending(spent: Cost, budget: Budget) -> String {
+    let money = budget.micros.map(|most| format!("{} of {}", Money::Known(spent.micros), Money::Known(most)));
+    let tokens = budget.tokens.map(|most| format!("{} of {most} tokens", spent.tokens));
+    money.into_iter().chain(tokens).collect::<Vec<_>>().join(", ")
+}
+
+fn block_call(block: &ContentBlock) -> Option<&ToolCallRequest> {
+    match block {
+        ContentBlock::Call(call) => Some(call),
+        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
+    }
+}
+
+/// A call in one line: the tool, and the argument that says most.
+pub(crate) fn call_line(call: &ToolCallRequest) -> String {
+    format!("- {} {}", print::sanitize(&call.tool), short(&main_argument(&call.input))).trim_end().to_owned()
+}
+
+/// The argument of a call that says most.
+pub(crate) fn main_argument(input: &str) -> String {
+    const TELLING: [&str; 13] = [
+        "command",
+        "path",
+        "url",
+        "question",
+        "pattern",
+        "query",
+        "intent",
+        "name",
+        "agent",
+        "message",
+        "patch",
+        "summary",
+        "description",
+    ];
+    let Ok(Value::Object(input)) = serde_json::from_str(input) else { return input.to_owned() };
+    let telling = TELLING.iter().find_map(|key| input.get(*key)?.as_str());
+    telling.map_or_else(|| Value::Object(input.clone()).to_string(), str::to_owned)
+}
+
+fn short(text: &str) -> String {
+    print::reason(text, MAX_LINE_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{AskId, CallId, DecidedBy};
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_one_line_whatever_its_input() {
+        let shown = |tool: &str, input: &str| {
+            call_line(&ToolCallRequest { id: CallId("1".into()), tool: tool.into(), input: input.into() })
+        };
+        assert_eq!(shown("shell", r#"{"timeout_secs":3,"command":"cargo\n test"}"#), "- shell cargo test");
+        assert_eq!(shown("list_shells", "{}"), "- list_shells {}");
+        assert_eq!(shown("view", "not json \u{1b}[0m"), "- view not json [0m");
+        assert_eq!(shown("glob", ""), "- glob");
+        assert_eq!(shown("web_fetch", r#"{"max":9,"url":"https://docs.rs/"}"#), "- web_fetch https://docs.rs/");
+        assert_eq!(shown("ask_user", r#"{"choices":["a"],"question":"Which?"}"#), "- ask_user Which?");
+    }
+
+    #[test]
+    fn f6_what_holds_a_stop_is_told_without_what_only_the_agent_needs() {
+        assert_eq!(unmet_conditions("[runtime] You said so.\n\n- `make` must exit\n- `b`"), "`make` must exit\n- `b`");
+        assert_eq!(unmet_conditions("the linter complains\n- of this"), "the linter complains\n- of this");
+    }
+
+    #[test]
+    fn a_failed_attempt_names_its_cause_and_the_next_one() {
+        let failed = |in_millis| Event::TurnFailed {
+            turn: protocol::Turn(1),
+            fault: protocol::ModelFault::Unreachable,
+            message: "cannot connect to localhost:1: connection refused".into(),
+            cost: Cost::ZERO,
+            retry: Some(RetryPlan { attempt: 2, of: 5, in_millis }),
+        };
+        let words = "  ! model: cannot connect to localhost:1: connection refused, attempt 2 of 5";
+        assert_eq!(event_lines(&failed(4_000)), [format!("{words}, next in 4 s")]);
+        assert_eq!(event_lines(&failed(400)), [format!("{words}, next in 400 ms")]);
+    }
+
+    #[test]
+    fn an_ask_says_how_to_decide_it() {
+        let subject = AskSubject::Permission {
+            tool: "shell".into(),
+            input: "{}".into(),
+            reason: "no rule speaks of `rm`".into(),
+            rules: Vec::new(),
+        };
+        let (id, call) = (AskId("3f9a2c1b0d4e99aa".into()), CallId("1".into()));
+        let ask = Ask { id: id.clone(), call: call.clone(), subject, until_at: Some(Timestamp(60_000)) };
+        let expected = [
+            "  ? may shell run? no rule speaks of `rm`",
+            "    bosun approvals allow 3f9a2c1b0d4e (until 1970-01-01T00:01:00.000Z)",
+        ];
+        assert_eq!(event_lines(&Event::AskOpened(ask)), expected);
+        let decision = AskDecision::Allow { rules: Vec::new(), input: None };
+        let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
+        assert_eq!(event_lines(&decided), ["  ? 3f9a2c1b0d4e allowed"]);
+    }
+
+    /// A21: every start of a fleet is shown.
+    #[test]
+    fn a_plan_that_is_carried_out_by_a_fleet_says_that_it_is_deployed() {
+        let decided = |action| Event::AskDecided {
+            ask: AskId("3f9a2c1b0d4e99aa".into()),
+            call: CallId("1".into()),
+            decision: AskDecision::Proceed { action },
+            by: DecidedBy::User,
+        };
+        let shown = event_lines(&decided(protocol::PlanAction::AutopilotFleet));
+        assert_eq!(shown.last().map(String::as_str), Some("  = Fleet deployed"), "{shown:?}");
+        assert_eq!(event_lines(&decided(protocol::PlanAction::Autopilot)).len(), 1);
+    }
+}

@@ -1,0 +1,93 @@
+//! A report as JSON.
+
+use protocol::api::TaskView;
+use protocol::{AutopilotStop, Budget, Cost, SessionId, TaskState, Usage};
+use serde::Serialize;
+
+use super::report::{Denial, RunEnd, RunSummary};
+use super::usage_summary::{SessionUsageSummary, UsedModels};
+use crate::money::Money;
+
+/// The report as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunReportJson<'a> {
+    r#type: &'static str,
+    session: SessionId,
+    outcome: &'a str,
+    message: Option<String>,
+    exit_code: u8,
+    text: &'a str,
+    /// The plan, if the run was for one.
+    plan: Option<&'a str>,
+    /// How an agent on autopilot came to its end.
+    autopilot: Option<AutopilotStopJson<'a>>,
+    turns: u64,
+    usage: Usage,
+    /// All of it in dollars; null when some of it has no price.
+    cost_usd: Money,
+    /// What counts towards the budget, questions without an answer included.
+    spent: Cost,
+    budget: Budget,
+    models: Option<&'a UsedModels>,
+    duration_ms: u128,
+    tasks: &'a [TaskView],
+    denials: &'a [Denial],
+}
+
+/// How an agent on autopilot came to its end.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AutopilotStopJson<'a> {
+    stopped: &'static str,
+    continues: u32,
+    summary: Option<&'a str>,
+    reason: Option<&'a str>,
+}
+
+impl AutopilotStopJson<'_> {
+    fn of(why: &AutopilotStop, continues: u32) -> AutopilotStopJson<'_> {
+        let (summary, reason) = match why {
+            AutopilotStop::Complete { summary } => (Some(summary.as_str()), None),
+            AutopilotStop::Blocked { summary, reason } => (Some(summary.as_str()), Some(reason.as_str())),
+            AutopilotStop::Limit | AutopilotStop::NoChange | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => {
+                (None, None)
+            }
+        };
+        AutopilotStopJson { stopped: why.as_str(), continues, summary, reason }
+    }
+}
+
+impl RunSummary {
+    pub(super) fn to_json(&self) -> RunReportJson<'_> {
+        let view = self.usage.as_ref().map(|figures| &figures.view);
+        let state = view.map(|view| &view.state);
+        let outcome = match (&self.answer, self.ended) {
+            (Some((outcome, _)), RunEnd::NothingLeft) => outcome.as_str(),
+            (_, RunEnd::Paused) => "paused",
+            (_, RunEnd::Parked) => "parked",
+            (_, RunEnd::StopRequested | RunEnd::TimeUp) | (None, RunEnd::NothingLeft) => {
+                state.map_or("unknown", TaskState::as_str)
+            }
+        };
+        RunReportJson {
+            r#type: "result",
+            session: self.id,
+            outcome,
+            message: self.message(),
+            exit_code: self.exit().code(),
+            text: self.text(),
+            plan: self.plan.as_deref(),
+            autopilot: self.autopilot_stop.as_ref().map(|(why, continues)| AutopilotStopJson::of(why, *continues)),
+            turns: view.map_or(0, |view| view.turns),
+            usage: view.map(|view| view.usage).unwrap_or_default(),
+            cost_usd: self.usage.as_ref().map_or(Money::Unknown, SessionUsageSummary::cost),
+            spent: view.map(|view| view.spent).unwrap_or_default(),
+            budget: self.budget(),
+            models: self.usage.as_ref().map(|figures| &figures.models),
+            duration_ms: self.began.elapsed().as_millis(),
+            tasks: &self.tasks,
+            denials: &self.denials,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! `bosun sdk install`: links to this program, under the names that it knows its adapters by.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde_json::json;
+
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use crate::print;
+
+/// The names of adapters.
+const PROGRAM_NAMES: [&str; 2] = ["bosun-claude", "bosun-copilot"];
+
+/// Makes the links, and says how SDKs are told of them.
+pub(super) fn install(folder: &Path, json: bool) -> Result<CommandExit, CliError> {
+    let program = std::env::current_exe()?;
+    let unusable = |error: io::Error| {
+        CliError::failed(format!("cannot write to {}: {error}", folder.display())).with_hint("choose another folder")
+    };
+    fs::create_dir_all(folder).map_err(unusable)?;
+    let folder = folder.canonicalize().map_err(unusable)?;
+    let made =
+        PROGRAM_NAMES.map(|name| link(&program, folder.join(name))).into_iter().collect::<Result<Vec<_>, _>>()?;
+    match json {
+        true => print::json(&json!({ "claude": made[0], "copilot": made[1] })),
+        false => {
+            print::row(made[0].display());
+            print::row(made[1].display());
+            print::note("give the first to the Claude Agent SDKs as pathToClaudeCodeExecutable or cli_path,");
+            print::note("and the second to the Copilot SDKs as COPILOT_CLI_PATH or as the path of their connection");
+        }
+    }
+    Ok(CommandExit::Success)
+}
+
+/// Makes one link. A link of ours is made anew; anything else that is in the way stays.
+fn link(program: &Path, at: PathBuf) -> Result<PathBuf, CliError> {
+    let refused = |error: io::Error| CliError::failed(format!("cannot make {}: {error}", at.display()));
+    match fs::symlink_metadata(&at) {
+        Ok(found) if found.is_symlink() => fs::remove_file(&at).map_err(refused)?,
+        Ok(_) => {
+            return Err(CliError::usage(format!("{} is there already, and is no link", at.display()))
+                .with_hint("move it away, or choose another folder"));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(refused(error)),
+    }
+    symlink(program, &at).map_err(refused)?;
+    Ok(at)
+}

@@ -1,0 +1,81 @@
+//! `bosun sdk`: programs that use other agents' SDKs are served here.
+
+mod install;
+mod session_host;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::Arc;
+
+use adapters::copilot::CopilotProviderParams;
+use adapters::{AdapterExit, ClientProvider};
+use config::CopilotProvider;
+pub(crate) use session_host::LocalSessionHost;
+
+use crate::args::{AdapterArgs, SdkCommand, SdkFamily};
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use crate::setup::Setup;
+
+/// The family whose program this process was started as, by its own name: `bosun-claude` or `bosun-copilot`.
+pub(crate) fn family_of_program(program: &OsStr) -> Option<SdkFamily> {
+    match Path::new(program).file_name()?.to_str()? {
+        "bosun-claude" => Some(SdkFamily::Claude),
+        "bosun-copilot" => Some(SdkFamily::Copilot),
+        _other => None,
+    }
+}
+
+/// The command line of an adapter that goes by its own name.
+pub(crate) fn adapter_command_line(
+    family: SdkFamily,
+    rest: impl Iterator<Item = OsString>,
+) -> impl Iterator<Item = OsString> {
+    let name = match family {
+        SdkFamily::Claude => "claude",
+        SdkFamily::Copilot => "copilot",
+    };
+    ["bosun", "sdk", "serve", name, "--"].into_iter().map(OsString::from).chain(rest)
+}
+
+/// Runs `bosun sdk`.
+pub(crate) async fn perform(command: SdkCommand) -> Result<CommandExit, CliError> {
+    match command {
+        SdkCommand::Install { folder, json } => install::install(&folder, json),
+        SdkCommand::Serve(args) => serve(args).await,
+    }
+}
+
+/// Serves the client that started this process.
+async fn serve(args: AdapterArgs) -> Result<CommandExit, CliError> {
+    let setup = Setup::read()?;
+    let token = setup.env.connection_token();
+    let provider = match args.family {
+        SdkFamily::Claude => None,
+        SdkFamily::Copilot => setup.env.copilot_provider().map(own_provider).transpose()?,
+    };
+    let session_host = Arc::new(LocalSessionHost::new(setup).with_provider(provider));
+    let ended = match args.family {
+        SdkFamily::Claude => adapters::claude::serve(session_host, args.rest).await,
+        SdkFamily::Copilot => adapters::copilot::serve(session_host, args.rest, token).await,
+    };
+    Ok(match ended {
+        AdapterExit::Success => CommandExit::Success,
+        AdapterExit::Failed => CommandExit::Failed,
+        AdapterExit::UsageError => CommandExit::Usage,
+    })
+}
+
+/// The provider that the environment gives to sessions of the Copilot SDKs.
+fn own_provider(found: CopilotProvider) -> Result<ClientProvider, CliError> {
+    let CopilotProvider { base_url, kind, key, bearer, model } = found;
+    let offer = CopilotProviderParams {
+        base_url,
+        kind,
+        api_key: key,
+        bearer_token: bearer,
+        model_id: model,
+        ..CopilotProviderParams::default()
+    };
+    offer.into_provider().map_err(|why| CliError::usage(format!("COPILOT_PROVIDER_*: {why}")))
+}

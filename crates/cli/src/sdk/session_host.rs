@@ -1,0 +1,180 @@
+//! Opens sessions for adapters, with the same settings that a run from the command line would have.
+
+use std::path::Path;
+
+use adapters::{ClientProvider, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost};
+use clap::Parser;
+use host::Home;
+use protocol::api::{AgentView, SessionView};
+use runtime::{Session, SessionStart};
+use store::SessionReader;
+
+use crate::args::{CliArgs, RunArgs};
+use crate::error::CliError;
+use crate::setup::{Setup, folder};
+
+/// Opens sessions for adapters.
+pub(crate) struct LocalSessionHost {
+    setup: Setup,
+    /// The provider of sessions whose client brings none.
+    provider: Option<ClientProvider>,
+}
+
+impl LocalSessionHost {
+    pub(crate) fn new(setup: Setup) -> LocalSessionHost {
+        LocalSessionHost { setup, provider: None }
+    }
+
+    /// The same, with a provider for sessions whose client brings none.
+    pub(crate) fn with_provider(self, provider: Option<ClientProvider>) -> LocalSessionHost {
+        LocalSessionHost { provider, ..self }
+    }
+
+    async fn open_session(&self, order: OpenRequest) -> Result<Session, CliError> {
+        let OpenRequest { start, id, cwd, flags, client_extensions: extensions, provider } = order;
+        let words = std::iter::once("bosun".to_owned()).chain(flags);
+        let mut args = CliArgs::try_parse_from(words).map_err(|error| CliError::usage(error.to_string()))?.run;
+        args.directory = cwd.or(args.directory);
+        args.quiet = true;
+        let before = match start {
+            SessionStart::New => None,
+            SessionStart::Resume(id) | SessionStart::Fork(id) => {
+                Some(SessionReader::open(&self.setup.home, id)?.session_view()?)
+            }
+        };
+        let provider = provider.or_else(|| self.provider.clone());
+        if let Some(provider) = &provider {
+            args.model = Some(client_model(provider, &args, before.as_ref())?);
+        }
+        let mut settings = self.setup.settings_with_provider(&args, before.as_ref(), provider)?;
+        settings.id = id;
+        settings.client_extensions = extensions;
+        Ok(Session::open(settings, start).await?)
+    }
+
+    fn list_agents_and_models(&self, cwd: Option<&Path>) -> Result<HostCatalog, CliError> {
+        let args = CliArgs::try_parse_from(["bosun"]).map_err(|error| CliError::usage(error.to_string()))?.run;
+        let staffing =
+            self.setup.folder_agents(&args.permissions, &args.definitions, args.flag_settings()?, &folder(cwd)?)?;
+        Ok(HostCatalog {
+            agents: staffing.catalog.agents.iter().map(AgentView::from).collect(),
+            models: staffing.models.available(),
+            model: staffing.model,
+        })
+    }
+}
+
+impl SessionHost for LocalSessionHost {
+    fn home(&self) -> &Home {
+        &self.setup.home
+    }
+
+    fn catalog(&self, cwd: Option<&Path>) -> Result<HostCatalog, OpenRefusal> {
+        self.list_agents_and_models(cwd).map_err(refusal)
+    }
+
+    fn open(&self, order: OpenRequest) -> OpenSessionFuture<'_> {
+        Box::pin(async move { self.open_session(order).await.map_err(refusal) })
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.setup.env.text(name)
+    }
+}
+
+/// The model of a client's own provider, by the name that it is asked for and kept by.
+fn client_model(provider: &ClientProvider, args: &RunArgs, before: Option<&SessionView>) -> Result<String, CliError> {
+    let own = |spec: &str| spec.split_once('/').filter(|(place, _)| *place == ClientProvider::NAME).is_some();
+    let before = before.map(|before| before.model.clone()).filter(|spec| own(spec));
+    let wanted = provider.model.clone().or_else(|| args.model.clone()).or(before);
+    let wanted = wanted.ok_or_else(|| CliError::usage("the client's provider has no model; name one as `model`"))?;
+    Ok(if own(&wanted) { wanted } else { format!("{}/{wanted}", ClientProvider::NAME) })
+}
+
+fn refusal(failure: CliError) -> OpenRefusal {
+    let (words, hint) = failure.into_message_and_hint();
+    OpenRefusal { words, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use adapters::copilot::CopilotProviderParams;
+    use config::Env;
+    use protocol::MailDelivery;
+    use protocol::api::{Method, SendParams};
+    use serde_json::{Value, json};
+    use testkit::server::ModelServer;
+
+    use super::*;
+
+    const KEY: &str = "sk-client-0123456789";
+
+    const ECHO: &str = "
+version: 1
+rules:
+  - answer: [{ say: 'the key is sk-client-0123456789' }]
+";
+
+    fn order(server: &ModelServer, cwd: &Path) -> OpenRequest {
+        let given = json!({
+            "type": "openai",
+            "baseUrl": server.openai_url(),
+            "apiKey": KEY,
+            "headers": { "x-team": "blue" },
+            "modelId": "any-name",
+        });
+        let provider = CopilotProviderParams::read(&given).and_then(CopilotProviderParams::into_provider).unwrap();
+        let flags = vec!["--allow-all".into()];
+        OpenRequest {
+            cwd: Some(cwd.to_owned()),
+            flags,
+            provider: Some(provider),
+            ..OpenRequest::new(SessionStart::New)
+        }
+    }
+
+    #[tokio::test]
+    async fn d1_a_client_s_own_provider_is_asked_with_its_key_which_is_written_nowhere() {
+        let server = ModelServer::script(ECHO).start();
+        let (root, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let env = Env::from(vec![("HOME".into(), work.path().into())]);
+        let session_host = LocalSessionHost::new(Setup::with_home_at(env, root.path().to_owned()).unwrap());
+        let session = session_host.open(order(&server, work.path())).await.unwrap();
+        let (client, _events) = session.connect().await.unwrap();
+        let said = SendParams {
+            task: None,
+            text: "hello".into(),
+            images: Vec::new(),
+            delivery: MailDelivery::FollowUp,
+            display: None,
+        };
+        let _sent: Value = client.call(Method::SessionSend, said).await.unwrap();
+        session.status().wait_for(|status| status.quiet && server.count() > 0).await.unwrap();
+        let view: SessionView = client.call(Method::SessionGet, json!({})).await.unwrap();
+        assert_eq!(view.model, "client/any-name");
+        session.leave().await.unwrap();
+        let asked = server.requests();
+        assert_eq!(asked[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+        assert_eq!(asked[0].header("x-team"), Some("blue"));
+        assert_eq!(asked[0].json()["model"], "any-name");
+        for file in fs::read_dir(root.path().join("sessions").join(view.id.to_string())).unwrap() {
+            let bytes = fs::read(file.unwrap().path()).unwrap_or_default();
+            assert!(!bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()));
+        }
+    }
+
+    #[tokio::test]
+    async fn d1_a_provider_without_a_model_is_refused_in_words() {
+        let (root, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let env = Env::from(vec![("HOME".into(), work.path().into())]);
+        let session_host = LocalSessionHost::new(Setup::with_home_at(env, root.path().to_owned()).unwrap());
+        let provider = CopilotProviderParams::read(&json!({ "baseUrl": "http://127.0.0.1:9/v1" }))
+            .and_then(CopilotProviderParams::into_provider)
+            .unwrap();
+        let order = OpenRequest { provider: Some(provider), ..OpenRequest::new(SessionStart::New) };
+        let refused = session_host.open(order).await.unwrap_err();
+        assert!(refused.words.contains("has no model"), "{refused}");
+    }
+}

@@ -1,0 +1,162 @@
+//! When a run's owners are killed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::rng::SplitMixRng;
+
+/// About how many events an agent brings.
+const EVENTS_PER_AGENT: u64 = 18;
+
+/// Even the last owner brings some, since it adopts the session.
+const MIN_EVENTS: u64 = 10;
+
+/// Most owners of one run that are killed.
+const MAX_KILLS: u64 = 3;
+
+/// Longest an owner lives before a kill by time.
+const MAX_LIFE_MS: u64 = 2_500;
+
+/// What only the log of an adopted session holds.
+const ADOPTION_EVENTS: [&str; 3] = ["sessionAdopted", "taskInterrupted", "taskRequeued"];
+
+/// The kills of one run, one for each owner; the last owner lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KillPlan {
+    /// What it came from.
+    pub(super) seed: u64,
+    pub(super) kills: Vec<KillPoint>,
+}
+
+/// When an owner is killed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KillPoint {
+    /// At the commit that brings this many events after it began.
+    Commit { side: CommitSide, events: u64 },
+    /// At the nth commit that holds this kind of event.
+    Kind { side: CommitSide, kind: String, nth: u64 },
+    /// After this time.
+    Time(Duration),
+}
+
+/// On which side of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CommitSide {
+    /// Nothing of it is durable.
+    Before,
+    /// It is durable, and nobody knows.
+    After,
+}
+
+impl KillPlan {
+    /// Nobody is killed.
+    pub(super) fn without_kills(seed: u64) -> KillPlan {
+        KillPlan { seed, kills: Vec::new() }
+    }
+
+    /// Up to three owners are killed, each at a moment that the seed chooses.
+    pub(super) fn random(seed: u64, agents: u32) -> KillPlan {
+        let mut dice = SplitMixRng::new(seed);
+        let mut left = u64::from(agents) * EVENTS_PER_AGENT;
+        let kills = (0..dice.one_to(MAX_KILLS)).map(|_| {
+            let kill = KillPoint::random(&mut dice, left);
+            // Those who come later find less to do.
+            left = left.saturating_sub(kill.events().unwrap_or(left / 2)).max(MIN_EVENTS);
+            kill
+        });
+        KillPlan { seed, kills: kills.collect() }
+    }
+
+    /// One plan for each kind of event and side of its commit; `seen` says how often a quiet run has each kind.
+    pub(super) fn of_kinds(seed: u64, seen: &BTreeMap<String, u64>) -> Vec<KillPlan> {
+        let mut dice = SplitMixRng::new(seed);
+        let mut plans = Vec::new();
+        for (kind, times) in seen {
+            // A commit may hold many of one kind, so there are fewer commits than events.
+            let nths = [(CommitSide::Before, 1), (CommitSide::After, 1), (CommitSide::Before, dice.one_to(times / 4))];
+            for (side, nth) in nths.into_iter().take(if times / 4 > 1 { 3 } else { 2 }) {
+                plans.push(vec![KillPoint::Kind { side, kind: kind.clone(), nth }]);
+            }
+        }
+        let all: u64 = seen.values().sum();
+        for kind in ADOPTION_EVENTS {
+            for side in [CommitSide::Before, CommitSide::After] {
+                let first = KillPoint::Commit { side: CommitSide::After, events: all / 4 + dice.one_to(all / 2) };
+                plans.push(vec![first, KillPoint::Kind { side, kind: kind.into(), nth: 1 }]);
+            }
+        }
+        plans.into_iter().map(|kills| KillPlan { seed, kills }).collect()
+    }
+}
+
+impl KillPoint {
+    fn random(dice: &mut SplitMixRng, events: u64) -> KillPoint {
+        let side = if dice.one_to(2) == 1 { CommitSide::Before } else { CommitSide::After };
+        if dice.one_to(4) == 1 {
+            KillPoint::Time(Duration::from_millis(dice.one_to(MAX_LIFE_MS)))
+        } else {
+            KillPoint::Commit { side, events: dice.one_to(events) }
+        }
+    }
+
+    /// How many events it lets happen, if that is known.
+    fn events(&self) -> Option<u64> {
+        match self {
+            KillPoint::Commit { events, .. } => Some(*events),
+            KillPoint::Kind { .. } | KillPoint::Time(_) => None,
+        }
+    }
+
+    /// How the owner is told to kill itself, if it is; `last` is the log's last event before it.
+    pub(super) fn fault(&self, last: u64) -> Option<String> {
+        match self {
+            KillPoint::Commit { side, events } => Some(format!("{side}-commit:{}", last + events)),
+            KillPoint::Kind { side, kind, nth } => Some(format!("{side}-commit:{kind}:{nth}")),
+            KillPoint::Time(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for CommitSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CommitSide::Before => "before",
+            CommitSide::After => "after",
+        })
+    }
+}
+
+impl fmt::Display for KillPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KillPoint::Commit { side, events } => write!(f, "{side} event +{events}"),
+            KillPoint::Kind { side, kind, nth } => write!(f, "{side} {kind} {nth}"),
+            KillPoint::Time(time) => write!(f, "after {} ms", time.as_millis()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_means_the_same_kills_every_time_and_seeds_differ() {
+        assert_eq!(KillPlan::random(7, 50), KillPlan::random(7, 50));
+        let plans: Vec<_> = (0..20).map(|seed| KillPlan::random(seed, 50).kills).collect();
+        assert!(plans.iter().all(|kills| (1..=3).contains(&kills.len())));
+        assert!(plans.iter().any(|kills| kills != &plans[0]));
+    }
+
+    #[test]
+    fn every_kind_is_met_on_both_sides_of_its_commit() {
+        let seen = BTreeMap::from([("taskCreated".to_owned(), 40), ("agentDefined".to_owned(), 1)]);
+        let plans = KillPlan::of_kinds(1, &seen);
+        let faults: Vec<String> = plans.iter().flat_map(|plan| plan.kills.last()?.fault(0)).collect();
+        for fault in ["before-commit:agentDefined:1", "after-commit:taskCreated:1", "after-commit:taskRequeued:1"] {
+            assert!(faults.iter().any(|known| known == fault), "{fault}: {faults:?}");
+        }
+        assert!(plans.iter().filter(|plan| plan.kills.len() == 2).count() == 6);
+    }
+}

@@ -1,0 +1,228 @@
+//! One run: a home and a folder of its own, and owners that are killed until the last one brings the work to its end.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use config::Env;
+use host::sibling::{SiblingProcess, SiblingStart, working_below};
+use host::{ExitStatus, Home};
+use protocol::api::TasksParams;
+use protocol::{Envelope, Event, SessionId};
+use serde_json::{Value, json};
+use store::SessionReader;
+use tempfile::TempDir;
+
+use super::audit::{OwnerDeath, RunArtifacts};
+use super::kill_plan::{KillPlan, KillPoint};
+use super::workload::Workload;
+use crate::error::CliError;
+
+/// Longest that one owner may take.
+const MAX_OWNER_TIME: Duration = Duration::from_secs(180);
+
+/// How long after the end everything must be gone.
+const EXIT_GRACE: Duration = Duration::from_secs(5);
+
+/// Few enough that agents queue.
+const SETTINGS: &str = "[limits]\nlive = 8\n";
+
+/// Notes every start and stop of an agent that it is told of, a line each.
+const HOOK: &str = r#"read -r told; printf '%s\n' "$told" >> "$HOME/told""#;
+
+/// Where a run takes place.
+#[derive(Debug)]
+pub(super) struct SelftestSandbox {
+    base: TempDir,
+    home: Home,
+    path: OsString,
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub(super) struct SandboxRun {
+    pub(super) artifacts: RunArtifacts,
+    /// What the last owner said if it did not succeed.
+    pub(super) failure: Option<String>,
+}
+
+impl SelftestSandbox {
+    pub(super) fn new(env: &Env, workload: Workload) -> Result<SelftestSandbox, CliError> {
+        let base = tempfile::Builder::new().prefix("bosun-").tempdir()?;
+        fs::create_dir(base.path().join("work"))?;
+        fs::write(base.path().join("model.yaml"), workload.script())?;
+        let home = Home::open(base.path().join("home"))?;
+        fs::write(home.root().join("config.toml"), SETTINGS)?;
+        fs::create_dir_all(home.root().join("hooks"))?;
+        fs::write(home.root().join("hooks/told.json"), hooks().to_string())?;
+        let path = env.text("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+        Ok(SelftestSandbox { base, home, path: path.into() })
+    }
+
+    /// Leaves everything where it is, and says where.
+    pub(super) fn keep(self) -> PathBuf {
+        self.base.keep()
+    }
+
+    /// Lets owners come and go as planned.
+    pub(super) fn run_plan(&self, plan: &KillPlan) -> Result<SandboxRun, CliError> {
+        let mut deaths: Vec<OwnerDeath> = Vec::new();
+        let mut kills = plan.kills.iter();
+        loop {
+            let session = self.resumable_session()?;
+            if session.is_none() {
+                deaths.iter_mut().for_each(|death| death.log.clear());
+            }
+            let kill = kills.next();
+            let ended = self.run_owner(session.as_ref(), kill)?;
+            let killed = ended == Some(ExitStatus::Signal(9));
+            if killed && kill.is_some() {
+                deaths.push(OwnerDeath { log: self.log()?, recorded: whole_lines(&self.recording()) });
+                continue;
+            }
+            let complaint = self.last_owner_failure(ended, session.is_some());
+            return Ok(SandboxRun { artifacts: self.collect_artifacts(deaths)?, failure: complaint });
+        }
+    }
+
+    /// One owner's life; none if it did not end.
+    fn run_owner(
+        &self,
+        session: Option<&(SessionId, u64)>,
+        kill: Option<&KillPoint>,
+    ) -> Result<Option<ExitStatus>, CliError> {
+        let last = session.map_or(0, |(_, last)| *last);
+        let mut env: Vec<(OsString, OsString)> = vec![
+            ("PATH".into(), self.path.clone()),
+            ("HOME".into(), self.base.path().into()),
+            ("BOSUN_HOME".into(), self.home.root().into()),
+        ];
+        env.extend(kill.and_then(|kill| kill.fault(last)).map(|fault| (config::FAULT.into(), fault.into())));
+        let birth = SiblingStart {
+            args: self.args(session.map(|(id, _)| *id)),
+            env,
+            cwd: &self.work(),
+            output: self.output()?,
+        };
+        let mut twin = SiblingProcess::start(birth)?;
+        if let Some(KillPoint::Time(time)) = kill {
+            if let Some(ended) = twin.wait(*time)? {
+                return Ok(Some(ended));
+            }
+            twin.kill()?;
+        }
+        Ok(twin.wait(MAX_OWNER_TIME)?)
+    }
+
+    fn args(&self, session: Option<SessionId>) -> Vec<OsString> {
+        let mut args: Vec<OsString> = match session {
+            Some(id) => vec!["--resume".into(), id.to_string().into()],
+            None => {
+                let mut model = OsString::from("script/");
+                model.push(self.base.path().join("model.yaml"));
+                vec!["-p".into(), Workload::PROMPT.into(), "--model".into(), model]
+            }
+        };
+        args.extend(["--allow-all", "--quiet", "--background-wait", "3m", "--record"].map(OsString::from));
+        args.push(self.base.path().join("recording").into());
+        args
+    }
+
+    /// The session and its last event. One that was killed before its prompt was durable leaves nothing to go on with.
+    fn resumable_session(&self) -> Result<Option<(SessionId, u64)>, CliError> {
+        let Some(id) = self.session()? else { return Ok(None) };
+        let log = self.log()?;
+        if log.iter().any(|envelope| matches!(envelope.entry.event, Event::MailAdmitted { .. })) {
+            return Ok(Some((id, log.last().map_or(0, |envelope| envelope.seq))));
+        }
+        fs::remove_dir_all(self.home.session_dir(id))?;
+        Ok(None)
+    }
+
+    fn session(&self) -> Result<Option<SessionId>, CliError> {
+        for entry in fs::read_dir(self.home.sessions_dir())? {
+            if let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    fn log(&self) -> Result<Vec<Envelope>, CliError> {
+        let Some(id) = self.session()? else { return Ok(Vec::new()) };
+        // Killed while it was made, a session's file may not be one yet.
+        Ok(SessionReader::open(&self.home, id)
+            .and_then(|reader| reader.events_after(0, usize::MAX))
+            .unwrap_or_default())
+    }
+
+    fn collect_artifacts(&self, deaths: Vec<OwnerDeath>) -> Result<RunArtifacts, CliError> {
+        let tasks = match self.session()? {
+            Some(id) => SessionReader::open(&self.home, id)?.tasks(&TasksParams::all_tasks())?.tasks,
+            None => Vec::new(),
+        };
+        let witness = fs::read_to_string(self.work().join("witness")).unwrap_or_default();
+        let strays = count_strays(&self.work())?;
+        let told = fs::read_to_string(self.base.path().join("told")).unwrap_or_default();
+        Ok(RunArtifacts {
+            log: self.log()?,
+            tasks,
+            deaths,
+            witness,
+            recording: self.recording(),
+            hook_lines: told,
+            strays,
+        })
+    }
+
+    /// What is wrong with how the last owner ended. One that had nothing left to do says so.
+    fn last_owner_failure(&self, ended: Option<ExitStatus>, resumed: bool) -> Option<String> {
+        let said = fs::read(self.base.path().join("output")).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let idle = resumed && ended == Some(ExitStatus::Code(2)) && said.contains("has nothing left to do");
+        match ended {
+            Some(ExitStatus::Code(0)) => None,
+            Some(ExitStatus::Code(_)) if idle => None,
+            Some(status) => Some(format!("the last owner ended with {status}: {}", said.trim())),
+            None => Some(format!("the last owner did not end within {} s", MAX_OWNER_TIME.as_secs())),
+        }
+    }
+
+    fn recording(&self) -> String {
+        let bytes = fs::read(self.base.path().join("recording")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn work(&self) -> PathBuf {
+        self.base.path().join("work")
+    }
+
+    fn output(&self) -> Result<File, CliError> {
+        Ok(File::create(self.base.path().join("output"))?)
+    }
+}
+
+/// A file of hooks.
+fn hooks() -> Value {
+    let hook = json!([{ "type": "command", "bash": HOOK }]);
+    json!({ "version": 1, "hooks": { "subagentStart": hook, "subagentStop": hook } })
+}
+
+/// How much of a recording a crash cannot have torn.
+fn whole_lines(recording: &str) -> usize {
+    recording.rfind('\n').map_or(0, |end| end + 1)
+}
+
+/// How many processes of a run live on, once they have had time to end.
+fn count_strays(folder: &Path) -> Result<usize, CliError> {
+    let began = Instant::now();
+    loop {
+        let left = working_below(folder)?;
+        if left == 0 || began.elapsed() > EXIT_GRACE {
+            return Ok(left);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}

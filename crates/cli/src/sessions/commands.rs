@@ -1,0 +1,99 @@
+//! Speaking to a session that another process runs, or that nobody runs yet.
+
+use host::Home;
+use protocol::api::{CommandOutcome, Method, SendParams, SessionCommand, SubscribeParams};
+use protocol::{MailDelivery, SessionId};
+use rpc::RpcClient;
+use serde_json::Value;
+use store::SessionReader;
+
+use super::is_live;
+use crate::args::SendTiming;
+use crate::deliver::{DeliveryOutcome, deliver_command};
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use crate::print;
+
+/// How many events are read from a file at a time.
+const PAGE: usize = 512;
+
+/// A message as a command.
+pub(super) fn message_command(text: String, when: SendTiming) -> Result<SessionCommand, CliError> {
+    if text.trim().is_empty() {
+        return Err(CliError::usage("the message is empty"));
+    }
+    let delivery = match when {
+        SendTiming::Steer => MailDelivery::Steer,
+        SendTiming::FollowUp => MailDelivery::FollowUp,
+        SendTiming::Interrupt => MailDelivery::Interrupt,
+    };
+    Ok(SessionCommand::Send(SendParams { task: None, text, images: Vec::new(), delivery, display: None }))
+}
+
+/// Gives a command to the process that runs the session; a message waits for the next one if there is none.
+pub(crate) async fn send_command(home: &Home, id: SessionId, command: SessionCommand) -> Result<CommandExit, CliError> {
+    let live = is_live(&SessionReader::open(home, id)?)?;
+    if !live && !matches!(command, SessionCommand::Send(_) | SessionCommand::Stop | SessionCommand::StopFleet) {
+        return Err(CliError::usage(format!("session {id} is not running")));
+    }
+    if !live && matches!(command, SessionCommand::Stop | SessionCommand::StopFleet) {
+        print::note("the session is not running");
+        return Ok(CommandExit::Success);
+    }
+    match deliver_command(home, id, &command).await? {
+        DeliveryOutcome::Answered(CommandOutcome::Applied { .. }) => print::note("delivered"),
+        DeliveryOutcome::Answered(CommandOutcome::Refused { message, .. }) => {
+            return Err(CliError::usage(print::sanitize(&message)));
+        }
+        DeliveryOutcome::Queued => {
+            print::note(format_args!("kept for the session, which is not running; go on with: bosun --resume {id}"));
+        }
+    }
+    Ok(CommandExit::Success)
+}
+
+/// Prints events as they are committed: from the owner while there is one, from the file otherwise. Ends when nobody
+/// reads them any more.
+pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<CommandExit, CliError> {
+    let reader = SessionReader::open(home, id)?;
+    if !is_live(&reader)? {
+        return print_from_file(&reader, after);
+    }
+    let mut seen = after;
+    let (client, mut notifications) = RpcClient::connect(&home.socket(id)).await.map_err(CliError::failed)?;
+    let subscribed = client.call::<Value>(Method::EventsSubscribe, SubscribeParams::after(after));
+    tokio::pin!(subscribed);
+    let mut answered = false;
+    loop {
+        tokio::select! {
+            result = &mut subscribed, if !answered => {
+                result.map_err(CliError::failed)?;
+                answered = true;
+            }
+            told = notifications.next() => match told {
+                Ok(told) if told.method == "event" => {
+                    seen = told.params["seq"].as_u64().unwrap_or(seen);
+                    print::json(&told.params);
+                    if print::is_stdout_closed() {
+                        return Ok(CommandExit::Success);
+                    }
+                }
+                Ok(_text) => {}
+                Err(_owner_left) => return print_from_file(&reader, seen),
+            },
+        }
+    }
+}
+
+/// Prints what the file holds after `seq`.
+fn print_from_file(reader: &SessionReader, mut seq: u64) -> Result<CommandExit, CliError> {
+    loop {
+        let page = reader.events_after(seq, PAGE)?;
+        let Some(last) = page.last() else { return Ok(CommandExit::Success) };
+        seq = last.seq;
+        page.iter().for_each(print::json);
+        if print::is_stdout_closed() {
+            return Ok(CommandExit::Success);
+        }
+    }
+}

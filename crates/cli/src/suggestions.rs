@@ -1,0 +1,59 @@
+//! What a person probably meant who named a provider or a command that does not exist.
+
+use strsim::levenshtein as distance;
+
+use crate::args;
+
+/// The providers that need no file.
+const PROVIDERS: [&str; 7] = ["anthropic", "openai", "openai-chat", "ollama", "llamacpp", "llama-server", "lmstudio"];
+
+/// How many letters may be wrong.
+const MAX_DISTANCE: usize = 2;
+
+/// What to write instead, if that can be guessed.
+pub(crate) fn suggest_model(provider: &str) -> Option<String> {
+    // A model's name alone is the commonest mistake of all.
+    let maker = [("claude-", "anthropic"), ("gpt-", "openai")].into_iter().find(|(name, _)| provider.starts_with(name));
+    if let Some((_, maker)) = maker {
+        return Some(format!("a model is named with its provider: --model {maker}/{provider}"));
+    }
+    let lower = provider.to_lowercase();
+    let near = PROVIDERS.into_iter().map(|known| (distance(known, &lower), known)).min()?;
+    (near.0 <= MAX_DISTANCE).then(|| format!("did you mean {}/…? `bosun models` lists what it serves", near.1))
+}
+
+/// The command that a single word is probably meant to be, though it is not spelt so.
+pub(crate) fn suggest_command(word: &str) -> Option<String> {
+    const LONGEST: usize = 24;
+    if word.len() > LONGEST || word.contains(char::is_whitespace) {
+        return None;
+    }
+    let near = args::subcommand_names().into_iter().map(|known| (distance(&known, word), known)).min()?;
+    (1..=MAX_DISTANCE).contains(&near.0).then_some(near.1).filter(|command| command.len() > 2 * near.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_letters() {
+        let pairs = [("", "abc", 3), ("ollama", "olama", 1), ("openai", "opneai", 2), ("kitten", "sitting", 3)];
+        assert!(pairs.into_iter().all(|(one, other, steps)| distance(one, other) == steps));
+    }
+
+    #[test]
+    fn what_is_near_is_suggested_and_what_is_not_is_left_alone() {
+        assert!(suggest_model("antropic").unwrap().contains("did you mean anthropic/"));
+        assert!(suggest_model("Ollama").unwrap().contains("ollama/"));
+        assert!(suggest_model("gpt-5.5").unwrap().contains("--model openai/gpt-5.5"));
+        assert!(suggest_model("claude-opus-5").unwrap().contains("--model anthropic/claude-opus-5"));
+        assert_eq!(suggest_command("sesions").as_deref(), Some("sessions"));
+        assert_eq!(suggest_command("doctr").as_deref(), Some("doctor"));
+        assert_eq!(suggest_command("fix it"), None);
+        assert_eq!(suggest_command("explainations"), None);
+        assert_eq!(suggest_command("hi"), None);
+        assert_eq!(suggest_model("mistral"), None);
+        assert_eq!(suggest_model(&"x".repeat(1_000_000)), None);
+    }
+}

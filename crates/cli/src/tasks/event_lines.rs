@@ -1,0 +1,60 @@
+//! An event of a task in lines for people.
+
+use protocol::{ContentBlock, Event, MailBody, Principal, Timestamp};
+
+use super::selection::TaskPaths;
+use crate::print;
+use crate::run::event_text;
+
+/// Most letters of a line that is not the agent's own.
+const MAX_LINE_CHARS: usize = 160;
+
+/// The lines that an event is worth; the words of an answer only if they were not shown as they came.
+pub(super) fn task_event_lines(at: Timestamp, event: &Event, paths: &TaskPaths, streamed: bool) -> Vec<String> {
+    match event {
+        Event::TaskCreated(spec) => {
+            vec![format!("* {} started: {} `{}`, {}", time_of_day(at), spec.agent, spec.name, short(&spec.description))]
+        }
+        Event::MailAdmitted { from, body, .. } if let Some(text) = body.display_text() => {
+            let from = match from {
+                Principal::User => "the user",
+                Principal::Task { .. } => "another agent",
+                Principal::Runtime => "the runtime",
+            };
+            vec![format!("< {} {from}: {}", time_of_day(at), short(text))]
+        }
+        Event::MailAdmitted { body: MailBody::Result { task, .. }, .. } => {
+            let whose = paths.get(task).cloned().unwrap_or_else(|| task.to_string());
+            vec![format!("< {} the result of {whose}", time_of_day(at))]
+        }
+        Event::TurnAnswered { content, .. } => {
+            let said = content.iter().filter(|_| !streamed).filter_map(|block| match block {
+                ContentBlock::Text { text } => Some(text.lines().map(str::to_owned)),
+                ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => None,
+            });
+            said.flatten().chain(event_text::event_lines(event)).collect()
+        }
+        Event::IntentReported { intent } => vec![format!("* {} intent: {}", time_of_day(at), short(intent))],
+        Event::TaskPromoted => vec![format!("* {} goes on in the background", time_of_day(at))],
+        Event::TaskInterrupted => vec![format!("* {} interrupted", time_of_day(at))],
+        Event::TaskStalled { since_at } => {
+            vec![format!("! {} no sign of life since {}", time_of_day(at), time_of_day(*since_at))]
+        }
+        Event::TaskUnstalled => vec![format!("* {} shows signs of life again", time_of_day(at))],
+        Event::CancelRequested { .. } => vec![format!("* {} is asked to stop", time_of_day(at))],
+        Event::StopBlocked { reason, .. } => {
+            vec![format!("! {} goes on: {}", time_of_day(at), short(event_text::unmet_conditions(reason)))]
+        }
+        Event::ActivationEnded { outcome, .. } => vec![format!("= {} {}", time_of_day(at), outcome.as_str())],
+        other => event_text::event_lines(other),
+    }
+}
+
+/// The time of the day, in UTC.
+fn time_of_day(at: Timestamp) -> String {
+    at.to_string().get(11..19).unwrap_or_default().to_owned()
+}
+
+fn short(text: &str) -> String {
+    print::one_line(text, MAX_LINE_CHARS)
+}

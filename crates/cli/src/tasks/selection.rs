@@ -1,0 +1,129 @@
+//! Which session is meant, and which of its tasks.
+
+use std::collections::BTreeMap;
+
+use host::Home;
+use protocol::api::{SessionView, TaskView, TasksParams};
+use protocol::{NamedTask, SessionId, TaskId, TaskLookupError, find_task};
+use store::{SessionIndex, SessionReader, StoreError};
+
+use crate::args::TaskArgs;
+use crate::error::CliError;
+use crate::run::{find_session, latest_session};
+use crate::{print, setup};
+
+/// More sessions than one task is of.
+const MAX_SESSIONS: u32 = 2;
+
+/// Most paths that an error lists.
+const MAX_LISTED_PATHS: usize = 20;
+
+/// The paths of tasks.
+pub(super) type TaskPaths = BTreeMap<TaskId, String>;
+
+/// A task of a session.
+#[derive(Debug)]
+pub(super) struct SelectedTask {
+    pub(super) session: SessionId,
+    pub(super) reader: SessionReader,
+    pub(super) task: TaskView,
+}
+
+impl SelectedTask {
+    /// The task that is meant. One that is named by its id may be of any session.
+    pub(super) fn find(home: &Home, args: &TaskArgs) -> Result<SelectedTask, CliError> {
+        let session = match &args.session {
+            Some(prefix) => find_session(home, prefix)?,
+            None => match latest_in_folder(home) {
+                Ok(session) => session,
+                Err(failure) => return find_anywhere(home, &args.task).unwrap_or(Err(failure)),
+            },
+        };
+        let elsewhere = || if args.session.is_none() { find_anywhere(home, &args.task) } else { None };
+        find_in_session(home, session, &args.task).or_else(|failure| elsewhere().unwrap_or(Err(failure)))
+    }
+
+    /// The paths of all tasks of the session.
+    pub(super) fn paths(&self) -> Result<TaskPaths, StoreError> {
+        let tasks = self.reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
+        Ok(tasks.into_iter().map(|task| (task.id, task.path)).collect())
+    }
+
+    /// What the session is.
+    pub(super) fn session_view(&self) -> Result<SessionView, StoreError> {
+        self.reader.session_view()
+    }
+}
+
+/// The newest session of this folder.
+pub(super) fn latest_in_folder(home: &Home) -> Result<SessionId, CliError> {
+    let cwd = setup::folder(None)?.display().to_string();
+    latest_session(home, &cwd)?.ok_or_else(|| {
+        CliError::usage(format!("no session was begun in {cwd}"))
+            .with_hint("`bosun tasks --all` looks into every session, --session into one")
+    })
+}
+
+fn find_in_session(home: &Home, session: SessionId, given: &str) -> Result<SelectedTask, CliError> {
+    let reader = SessionReader::open(home, session)?;
+    let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
+    match resolve_name(&tasks, given) {
+        Ok(task) => Ok(SelectedTask { session, reader, task: task.clone() }),
+        Err(unclear) => Err(unclear_failure(&unclear, &tasks, session, given)),
+    }
+}
+
+/// A task that an id names, in whichever session.
+fn find_anywhere(home: &Home, given: &str) -> Option<Result<SelectedTask, CliError>> {
+    let hex = given.strip_prefix("task-").unwrap_or(given);
+    if hex.len() < 6 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let sessions = SessionIndex::current(home).and_then(|index| index.sessions_of_task(hex, MAX_SESSIONS)).ok()?;
+    let mut found: Vec<SelectedTask> =
+        sessions.into_iter().filter_map(|id| find_in_session(home, id, given).ok()).collect();
+    match found.len() {
+        0 => None,
+        1 => found.pop().map(Ok),
+        _more => Some(Err(CliError::usage(format!("several sessions have a task that begins with `{given}`"))
+            .with_hint("give more of the id, or the session with --session"))),
+    }
+}
+
+/// The task that is meant, first among those that were not removed.
+fn resolve_name<'a>(tasks: &'a [TaskView], given: &str) -> Result<&'a TaskView, TaskLookupError> {
+    let called =
+        |task: &'a TaskView| NamedTask { id: task.id, parent: task.parent, name: &*task.name, path: &*task.path };
+    let Some(root) = tasks.iter().find(|task| task.parent.is_none()).map(called) else {
+        return Err(TaskLookupError::NotFound);
+    };
+    let kept: Vec<NamedTask<&str>> = tasks.iter().filter(|task| !task.forgotten).map(called).collect();
+    let id = match find_task(&kept, &root, given) {
+        Err(TaskLookupError::NotFound) => find_task(&tasks.iter().map(called).collect::<Vec<_>>(), &root, given)?,
+        found => found?,
+    };
+    tasks.iter().find(|task| task.id == id).ok_or(TaskLookupError::NotFound)
+}
+
+fn unclear_failure(unclear: &TaskLookupError, tasks: &[TaskView], session: SessionId, given: &str) -> CliError {
+    let given = print::sanitize(given);
+    match unclear {
+        TaskLookupError::Ambiguous(paths) => {
+            CliError::usage(format!("`{given}` may be any of {}", join_paths(paths.iter())))
+                .with_hint("give the path, or more of the id")
+        }
+        TaskLookupError::NotFound => {
+            let paths = join_paths(tasks.iter().filter(|task| !task.forgotten).map(|task| &task.path));
+            CliError::usage(format!("no task of {session} is called `{given}`; there are: {paths}"))
+                .with_hint("`bosun tasks --all` lists those of every session")
+        }
+    }
+}
+
+fn join_paths<'a>(paths: impl Iterator<Item = &'a String>) -> String {
+    let mut paths: Vec<String> = paths.take(MAX_LISTED_PATHS + 1).map(|path| print::sanitize(path)).collect();
+    if paths.len() > MAX_LISTED_PATHS {
+        paths[MAX_LISTED_PATHS] = "…".into();
+    }
+    paths.join(", ")
+}

@@ -1,0 +1,60 @@
+//! Which todos wait for a person: whoever works on them has asked something.
+
+use std::collections::BTreeSet;
+
+use protocol::TaskId;
+use protocol::api::TodoView;
+use store::{SessionReader, StoreError};
+
+use super::mark::TodoMark;
+
+/// The tasks that wait for a person's decision, and those above them.
+#[derive(Debug, Default)]
+pub(crate) struct AwaitingDecision(BTreeSet<TaskId>);
+
+impl AwaitingDecision {
+    /// What waits in a session now.
+    pub(crate) fn read(reader: &SessionReader) -> Result<AwaitingDecision, StoreError> {
+        let mut asking = BTreeSet::new();
+        for ask in reader.asks(false)? {
+            let mut next = Some(ask.task);
+            while let Some(task) = next.filter(|task| asking.insert(*task)) {
+                next = reader.task(task)?.and_then(|view| view.parent);
+            }
+        }
+        Ok(AwaitingDecision(asking))
+    }
+
+    /// Whether a task, or one below it, waits.
+    pub(crate) fn contains(&self, task: TaskId) -> bool {
+        self.0.contains(&task)
+    }
+
+    /// The mark of a todo.
+    pub(super) fn mark(&self, todo: &TodoView) -> TodoMark {
+        let task = todo.task.as_deref().and_then(|task| task.parse().ok());
+        TodoMark::of(todo).with_ask(task.is_some_and(|task| self.contains(task)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::TodoStatus;
+
+    use super::super::graph::tests::todo;
+    use super::*;
+
+    /// B5: an asking worker counted as one at work.
+    #[test]
+    fn a_todo_whose_worker_asks_needs_you_and_one_that_is_done_does_not() {
+        let task = |n: u128| TaskId::new(uuid::Uuid::from_u128(n));
+        let asking = AwaitingDecision(BTreeSet::from([task(1)]));
+        let marked = |status, n| {
+            let worked = TodoView { status, task: Some(task(n).to_string()), ..todo("a", "A", &[]) };
+            asking.mark(&worked).label()
+        };
+        assert_eq!(marked(TodoStatus::InProgress, 1), "needs you");
+        assert_eq!(marked(TodoStatus::InProgress, 2), "at work");
+        assert_eq!(marked(TodoStatus::Done, 1), "done");
+    }
+}

@@ -1,0 +1,36 @@
+//! The session whose todos are meant.
+
+use host::Home;
+use protocol::SessionId;
+use store::SessionReader;
+
+use crate::args::TodoSessionArgs;
+use crate::error::CliError;
+use crate::run::{find_session, latest_session};
+use crate::setup;
+
+/// A session whose todos are seen or edited.
+#[derive(Debug)]
+pub(super) struct TodoSession {
+    pub(super) session: SessionId,
+    pub(super) reader: SessionReader,
+    pub(super) json: bool,
+}
+
+impl TodoSession {
+    pub(super) fn find(home: &Home, args: &TodoSessionArgs) -> Result<TodoSession, CliError> {
+        let session = match &args.session {
+            Some(prefix) => find_session(home, prefix)?,
+            None => latest_in_folder(home)?,
+        };
+        Ok(TodoSession { session, reader: SessionReader::open(home, session)?, json: args.json })
+    }
+}
+
+fn latest_in_folder(home: &Home) -> Result<SessionId, CliError> {
+    let cwd = setup::folder(None)?.display().to_string();
+    latest_session(home, &cwd)?.ok_or_else(|| {
+        CliError::usage(format!("no session was begun in {cwd}"))
+            .with_hint("name one with --session; `bosun sessions` lists them")
+    })
+}

@@ -1,0 +1,50 @@
+//! Kill -9 of a program that drives the Claude adapter, and of the adapter itself: what was durable is kept, and another program
+//! goes on with it.
+
+use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, commands_with, sdk, within};
+
+use super::claude::{SCRIPT, python, typescript};
+use crate::stage;
+
+type Language = fn(&BinaryFixture, &str) -> testkit::binary::BinaryInvocation;
+
+/// One program is killed in the middle of a turn; another, in the other language, goes on.
+#[track_caller]
+fn killed_and_continued(killed: Language, other: Language) {
+    let stage = stage();
+    stage.script(SCRIPT);
+    let mut client = killed(&stage, "kills").args(["works_until_it_is_killed"]).unheard().start();
+    within(PATIENCE, "the turn is under way", || stage.path("working").exists());
+    client.signal(ProcessSignal::Kill);
+    client.wait().expect_killed();
+    let adapters = sdk::adapters(&stage).display().to_string();
+    within(PATIENCE, "the adapter leaves with its client", || commands_with(&adapters).is_empty());
+
+    let id = stage.newest();
+    let before = stage.log(&id);
+    other(&stage, "kills").args(["goes_on"]).run().expect(0);
+    let after = stage.log(&id);
+    assert_eq!(after[..before.len()], before[..], "what was durable is kept as it was");
+    let numbers: Vec<u64> = after.iter().map(|envelope| envelope.seq).collect();
+    assert_eq!(numbers, (1..).take(after.len()).collect::<Vec<u64>>(), "no gaps");
+}
+
+#[test]
+fn d6_another_program_goes_on_when_a_python_program_is_killed() {
+    killed_and_continued(python, typescript);
+}
+
+#[test]
+fn d6_another_program_goes_on_when_a_typescript_program_is_killed() {
+    killed_and_continued(typescript, python);
+}
+
+#[test]
+fn d6_a_python_program_goes_on_when_its_adapter_is_killed() {
+    super::claude::passes(python, "kills", "outlives_its_adapter");
+}
+
+#[test]
+fn d6_a_typescript_program_goes_on_when_its_adapter_is_killed() {
+    super::claude::passes(typescript, "kills", "outlives_its_adapter");
+}

@@ -1,0 +1,214 @@
+//! The Copilot SDKs against the binary: the same things in both languages, answered by the same script.
+
+use testkit::binary::{BinaryExit, BinaryFixture, BinaryInvocation, sdk};
+use testkit::server::ModelServer;
+
+use crate::stage;
+
+/// A language that there is an SDK for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Language {
+    Node,
+    Python,
+}
+
+/// A program of these tests, with the adapter in the place of the agent that the SDK would start.
+pub(super) fn program(stage: &BinaryFixture, language: Language, name: &str) -> BinaryInvocation {
+    let invocation = match language {
+        Language::Node => sdk::node(stage, &super::program(&format!("copilot_node/{name}.mjs"))),
+        Language::Python => sdk::python(stage, &super::program(&format!("copilot_py/{name}.py"))),
+    };
+    invocation.env("COPILOT_CLI_PATH", sdk::adapters(stage).join("bosun-copilot"))
+}
+
+/// Runs a program whose checks all hold.
+#[track_caller]
+pub(super) fn holds(language: Language, name: &str, script: &str) {
+    let stage = stage();
+    stage.script(script);
+    all_held(program(&stage, language, name).run());
+}
+
+/// Fails unless the program came to its end, with a line for each of its checks.
+#[track_caller]
+pub(super) fn all_held(ended: BinaryExit) {
+    let ended = ended.expect(0);
+    let lines = ended.json_lines();
+    assert!(!lines.is_empty() && lines.iter().all(|line| line["held"].is_string()), "{ended:#?}");
+}
+
+const TALK: &str = r#"
+version: 1
+rules:
+  - when: { prompt: "^stream" }
+    answer: [drip: { every: 2ms, size: 5 }, say: These words come in pieces.]
+  - when: { prompt: "^never end" }
+    answer: [say: I begin, hang: true]
+  - when: { prompt: "^fail" }
+    fail: { class: terminal, message: the model is out of order }
+  - when: { prompt: "^count slowly" }
+    answer: [call: { tool: shell, input: { command: "until [ -e faster ]; do sleep 0.01; done" } }]
+  - answer: [say: "You said: ${prompt}"]
+"#;
+
+#[test]
+fn d1_node_creates_streams_steers_aborts_lists_and_deletes() {
+    holds(Language::Node, "talk", TALK);
+}
+
+#[test]
+fn d1_python_creates_streams_steers_aborts_lists_and_deletes() {
+    holds(Language::Python, "talk", TALK);
+}
+
+const TOOLS: &str = r#"
+version: 1
+rules:
+  - when: { answered: { tool: lookup_issue, status: done } }
+    answer: [say: "The tracker says: ${answer}"]
+  - when: { answered: { tool: lookup_issue } }
+    answer: [say: "It failed: ${answer}"]
+  - when: { answered: { status: denied } }
+    answer: [say: "Denied: ${answer}"]
+  - when: { answered: { tool: create } }
+    answer: [say: It is written.]
+  - when: { answered: { tool: shell } }
+    answer: [say: "It ran: ${answer}"]
+  - when: { answered: { tool: ask_user } }
+    answer: [say: "You chose ${answer}"]
+  - when: { prompt: "^look up (\\S+)" }
+    answer: [call: { tool: lookup_issue, input: { id: "${1}" } }]
+  - when: { prompt: "^write (\\S+)" }
+    answer: [call: { tool: create, input: { path: "${1}", content: words } }]
+  - when: { prompt: "^run (.*)" }
+    answer: [call: { tool: shell, input: { command: "${1}" } }]
+  - when: { prompt: "^ask me" }
+    answer: [call: { tool: ask_user, input: { question: "Which colour?", choices: [red, green] } }]
+  - answer: [say: "You said: ${prompt}"]
+"#;
+
+#[test]
+fn d1_node_runs_tools_decides_on_calls_and_answers_questions() {
+    holds(Language::Node, "tools", TOOLS);
+}
+
+#[test]
+fn d1_python_runs_tools_decides_on_calls_and_answers_questions() {
+    holds(Language::Python, "tools", TOOLS);
+}
+
+const HOOKS: &str = r#"
+version: 1
+rules:
+  - when: { answered: { status: denied } }
+    answer: [say: "Denied: ${answer}"]
+  - when: { contains: "the password is (\\w+)" }
+    answer: [say: "I know: ${1}."]
+  - when: { answered: { tool: create } }
+    answer: [say: It is written.]
+  - when: { answered: { tool: task } }
+    answer: [say: Somebody came back.]
+  - when: { path: /root/somebody }
+    answer: [say: Here I am.]
+  - when: { prompt: "write (\\S+)" }
+    answer: [call: { tool: create, input: { path: "${1}", content: words } }]
+  - when: { prompt: "^view (\\S+)" }
+    answer: [call: { tool: view, input: { path: "${1}" } }]
+  - when: { prompt: "^send somebody" }
+    answer:
+      - call:
+          tool: task
+          input: { description: Goes, prompt: go, agent_type: general-purpose, name: somebody, mode: sync }
+  - answer: [say: I know nothing.]
+"#;
+
+#[test]
+fn d1_node_hooks_block_change_and_add_context() {
+    holds(Language::Node, "hooks", HOOKS);
+}
+
+#[test]
+fn d1_python_hooks_block_change_and_add_context() {
+    holds(Language::Python, "hooks", HOOKS);
+}
+
+const SESSIONS: &str = r#"
+version: 1
+rules:
+  - when: { prompt: "^what was it", contains: "remember (\\w+)" }
+    answer: [say: "It was ${1}."]
+  - when: { prompt: "^who are you" }
+    answer: [say: I am the first.]
+  - when: { prompt: "^add up" }
+    answer: [say: '{"total": 42}']
+  - when: { system: "word of the day is (\\w+)", prompt: "^which word" }
+    answer: [say: "It is ${1}."]
+  - when: { system: "^You are a parrot" }
+    answer: [say: Parrots know no words.]
+  - answer: [say: Noted.]
+"#;
+
+fn sessions(language: Language) {
+    let stage = stage();
+    stage.script(SESSIONS);
+    let other = stage.path("other.yaml");
+    std::fs::write(&other, "version: 1\nrules:\n  - answer: [say: I am the second.]\n").unwrap();
+    let model = format!("script/{}", other.display());
+    all_held(program(&stage, language, "sessions").env("OTHER_MODEL", model).run());
+}
+
+#[test]
+fn d1_node_resumes_forks_switches_models_and_gets_answers_in_a_form() {
+    sessions(Language::Node);
+}
+
+#[test]
+fn d1_python_resumes_forks_switches_models_and_gets_answers_in_a_form() {
+    sessions(Language::Python);
+}
+
+fn provider(language: Language) {
+    let script = "version: 1\nrules:\n  - answer: [say: \"Served: ${prompt}\"]\n";
+    let server = ModelServer::script(script).key("sk-client").start();
+    let stage = stage();
+    let program = program(&stage, language, "byok").without_env("BOSUN_MODEL").env("PROVIDER_KEY", "sk-client");
+    all_held(program.env("PROVIDER_URL", server.openai_url()).env("MESSAGES_URL", server.url()).run());
+}
+
+#[test]
+fn d1_node_brings_its_own_provider() {
+    provider(Language::Node);
+}
+
+#[test]
+fn d1_python_brings_its_own_provider() {
+    provider(Language::Python);
+}
+
+#[test]
+fn d1_node_serves_two_clients_on_a_port_with_a_token() {
+    holds(Language::Node, "two_clients", TOOLS);
+}
+
+#[test]
+fn d1_python_serves_two_clients_on_a_port_with_a_token() {
+    holds(Language::Python, "two_clients", TOOLS);
+}
+
+/// The programs name a model of their own; what answers is the model that the person who runs them has chosen.
+fn quick_start(language: Language) {
+    let stage = stage();
+    stage.script("version: 1\nrules:\n  - answer: [say: \"2 + 2 = 4\"]\n");
+    let ended = program(&stage, language, "quick_start").run().expect(0);
+    assert_eq!(ended.stdout, "2 + 2 = 4\n", "{ended:#?}");
+}
+
+#[test]
+fn d1_the_first_steps_with_node_run_unchanged() {
+    quick_start(Language::Node);
+}
+
+#[test]
+fn d1_the_first_steps_with_python_run_unchanged() {
+    quick_start(Language::Python);
+}

@@ -1,0 +1,64 @@
+//! The page about adapters names tests that exist, and the methods that are served.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use ::adapters::copilot::{PublishedMethod, published_methods};
+
+fn crates() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+fn page() -> String {
+    fs::read_to_string(crates().join("../docs/sdks.md")).unwrap()
+}
+
+/// Everything between backticks that `wanted` holds for.
+fn quoted(page: &str, wanted: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    page.split('`').skip(1).step_by(2).filter(|words| wanted(words)).map(str::to_owned).collect()
+}
+
+/// The text of every Rust file below a folder.
+fn sources(folder: &Path) -> String {
+    let mut text = String::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if entry.extension().is_some_and(|ending| ending == "rs") {
+                text.push_str(&fs::read_to_string(entry).unwrap());
+            }
+        }
+    }
+    text
+}
+
+fn is_test(words: &str) -> bool {
+    let begins = |row: &str| words.starts_with(row);
+    ["d1_", "d2_", "d4_", "d5_", "d6_"].into_iter().any(begins)
+}
+
+#[test]
+fn d1_d2_every_test_that_the_page_names_exists() {
+    let text = sources(crates());
+    let known: BTreeSet<&str> =
+        text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| is_test(word)).collect();
+    let tests = quoted(&page(), is_test);
+    assert!(tests.len() > 40, "{}", tests.len());
+    let missing: Vec<&String> = tests.iter().filter(|test| !known.contains(test.as_str())).collect();
+    assert!(missing.is_empty(), "no such tests: {missing:#?}");
+}
+
+#[test]
+fn d1_the_page_names_exactly_the_methods_that_are_served() {
+    let page = page();
+    let named = quoted(&page, |_| true);
+    let (served, refused): (Vec<PublishedMethod>, Vec<PublishedMethod>) =
+        published_methods().partition(|method| method.is_served);
+    let missing: Vec<&str> = served.iter().map(|method| method.name).filter(|name| !named.contains(*name)).collect();
+    assert!(missing.is_empty(), "served, and not on the page: {missing:#?}");
+    let promised: Vec<&str> = refused.iter().map(|method| method.name).filter(|name| named.contains(*name)).collect();
+    assert!(promised.is_empty(), "on the page, and not served: {promised:#?}");
+}

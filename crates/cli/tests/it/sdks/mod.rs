@@ -1,0 +1,15 @@
+//! Programs written for other agents' SDKs drive the real binary.
+
+mod claude;
+mod claude_kills;
+mod copilot;
+mod copilot_kills;
+mod copilot_subagents;
+mod docs;
+
+use std::path::{Path, PathBuf};
+
+/// A program of the folder with those that tests run.
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sdk").join(name)
+}

@@ -1,0 +1,134 @@
+//! Where definitions are looked for, strongest first.
+
+use std::path::{Path, PathBuf};
+
+use protocol::DefinitionSource;
+
+use super::RemoteDefinitions;
+use super::commands::CommandFileNaming;
+use super::walk::LinkPolicy;
+use crate::gather::SettingsFileScope;
+use crate::trust::{TrustStatus, is_home};
+
+/// Where definitions are looked for.
+#[derive(Debug)]
+pub struct CatalogLocations<'a> {
+    /// Bosun's home.
+    pub home: &'a Path,
+    /// The user's own folder.
+    pub user: Option<&'a Path>,
+    /// The project's top.
+    pub top: &'a Path,
+    /// How the project stands.
+    pub trust: TrustStatus,
+    /// Whose files are read.
+    pub scopes: &'a [SettingsFileScope],
+    /// Plugins that the command line names.
+    pub plugins: &'a [PathBuf],
+    /// Definitions that the command line gives.
+    pub inline: Option<InlineDefinitions<'a>>,
+    /// What is known of the remote catalogue.
+    pub remote: RemoteDefinitions,
+    /// The managed file that forbids hooks, if one does.
+    pub no_hooks: Option<PathBuf>,
+}
+
+/// Definitions that the command line gives, as JSON.
+#[derive(Debug, Clone, Copy)]
+pub struct InlineDefinitions<'a> {
+    /// What to call it when something is wrong with it.
+    pub name: &'a Path,
+    /// The JSON.
+    pub text: &'a str,
+}
+
+/// Whose folder it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FolderOwner {
+    Project,
+    User,
+}
+
+/// A folder, or a file, that may be there.
+#[derive(Debug, Clone)]
+pub(super) struct CatalogFolder {
+    pub(super) path: PathBuf,
+    pub(super) owner: FolderOwner,
+}
+
+impl FolderOwner {
+    /// Where a definition in such a folder was written.
+    pub(super) fn source(self, file: &Path) -> DefinitionSource {
+        let path = file.display().to_string();
+        match self {
+            FolderOwner::Project => DefinitionSource::Project { path },
+            FolderOwner::User => DefinitionSource::User { path },
+        }
+    }
+
+    pub(super) fn links(self) -> LinkPolicy {
+        match self {
+            FolderOwner::Project => LinkPolicy::Refused,
+            FolderOwner::User => LinkPolicy::Followed,
+        }
+    }
+}
+
+impl CatalogLocations<'_> {
+    /// Folders of agents.
+    pub(super) fn agents(&self) -> Vec<CatalogFolder> {
+        self.folders(
+            &[".bosun/agents", ".github/agents", ".claude/agents"],
+            "agents",
+            &[".copilot/agents", ".claude/agents"],
+        )
+    }
+
+    /// Folders of skills.
+    pub(super) fn skills(&self) -> Vec<CatalogFolder> {
+        self.folders(
+            &[".bosun/skills", ".github/skills", ".claude/skills", ".agents/skills"],
+            "skills",
+            &[".copilot/skills", ".claude/skills", ".agents/skills"],
+        )
+    }
+
+    /// Folders of slash commands, with how their files are named.
+    pub(super) fn commands(&self) -> Vec<(CatalogFolder, CommandFileNaming)> {
+        let project = [".bosun/commands", ".github/prompts", ".claude/commands"];
+        let naming = |spot: CatalogFolder| match spot.path.ends_with(".github/prompts") {
+            true => (spot, CommandFileNaming::Prompt),
+            false => (spot, CommandFileNaming::Plain),
+        };
+        self.folders(&project, "commands", &[".claude/commands"]).into_iter().map(naming).collect()
+    }
+
+    /// Folders of files of hooks.
+    pub(super) fn hooks(&self) -> Vec<CatalogFolder> {
+        self.folders(&[".bosun/hooks", ".github/hooks"], "hooks", &[".copilot/hooks"])
+    }
+
+    /// Files of other programs' settings, which may hold hooks.
+    pub(super) fn settings(&self) -> Vec<CatalogFolder> {
+        let project = [".claude/settings.local.json", ".claude/settings.json"];
+        self.folders(&project, "no-such-file", &[".claude/settings.json"])
+    }
+
+    fn folders(&self, project: &[&str], own: &str, user: &[&str]) -> Vec<CatalogFolder> {
+        let mut users = Vec::new();
+        if self.scopes.contains(&SettingsFileScope::User) {
+            users.push(self.home.join(own));
+            users.extend(self.user.into_iter().flat_map(|folder| user.iter().map(|below| folder.join(below))));
+        }
+        let mut spots = Vec::new();
+        if self.scopes.contains(&SettingsFileScope::Project) {
+            // In the user's own folder the project's files are the user's.
+            let is_own =
+                |path: &PathBuf| users.contains(path) || path.parent().is_some_and(|it| is_home(it, self.home));
+            let paths = project.iter().map(|below| self.top.join(below)).filter(|path| !is_own(path));
+            spots.extend(paths.map(|path| CatalogFolder { path, owner: FolderOwner::Project }));
+        }
+        spots.extend(users.into_iter().map(|path| CatalogFolder { path, owner: FolderOwner::User }));
+        spots
+    }
+}

@@ -1,0 +1,128 @@
+//! Adds what plugins bring to the catalogue.
+
+use std::path::{Path, PathBuf};
+
+use super::gather::is_forbidden;
+use super::kinds::{is_agent, skill_files};
+use super::locations::CatalogLocations;
+use super::plugin::{Plugin, PluginContents};
+use super::walk::{DefinitionWalk, LinkPolicy};
+use super::{CatalogListing, DefinitionProblem, HookHolder, HookText, agent, commands, skill};
+use crate::gather::SettingsFileScope;
+
+/// The folders of plugins: those of the command line, then those in Bosun's home.
+pub(super) fn plugin_folders(places: &CatalogLocations<'_>) -> Vec<PathBuf> {
+    let mut folders = places.plugins.to_vec();
+    if places.scopes.contains(&SettingsFileScope::User) {
+        let entries = std::fs::read_dir(places.home.join("plugins")).into_iter().flatten().flatten();
+        let mut own: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        own.sort();
+        folders.extend(own);
+    }
+    folders
+}
+
+/// Adds everything that a plugin brings.
+pub(super) fn add_plugin(folder: &Path, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
+    let Some(contents) = PluginContents::read(folder, &mut gathered.problems) else { return };
+    let PluginContents { plugin, agents, skills, commands, hooks, inline } = contents;
+    let mut bringer = PluginLoader { top: &plugin.folder, plugin: &plugin, places, gathered };
+    bringer.add_agents(&agents);
+    bringer.add_skills(&skills);
+    bringer.add_commands(&commands);
+    for file in hooks {
+        let text = bringer.read(&file);
+        text.into_iter().for_each(|text| bringer.add_hooks(file.clone(), text));
+    }
+    if let Some((file, json)) = inline {
+        bringer.add_hooks(file, serde_json::json!({ "hooks": json }).to_string());
+    }
+    gathered.plugins.push(plugin);
+}
+
+/// One plugin, and where its things go.
+struct PluginLoader<'a> {
+    top: &'a Path,
+    plugin: &'a Plugin,
+    places: &'a CatalogLocations<'a>,
+    gathered: &'a mut CatalogListing,
+}
+
+impl PluginLoader<'_> {
+    fn add_agents(&mut self, paths: &[PathBuf]) {
+        for file in self.documents(paths) {
+            let Some(text) = self.read(&file) else { continue };
+            let source = self.plugin.source(&file);
+            if let Some(drafted) = agent::from_markdown(&file, &text, source, &mut self.gathered.problems) {
+                self.gathered.add_agent(drafted, &file, Some(self.top));
+            }
+        }
+    }
+
+    fn add_skills(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            let files = self.files(path);
+            for file in skill_files(path, &files, &mut self.gathered.problems) {
+                self.add_skill(&file);
+            }
+        }
+    }
+
+    fn add_commands(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            // One that is named itself lies in no folder of commands.
+            let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+            for file in self.documents(std::slice::from_ref(path)) {
+                let Some(text) = self.read(&file) else { continue };
+                let place = commands::CommandFile { file: &file, folder, plugin: Some(&self.plugin.name) };
+                let spec = commands::read(place, &text, self.plugin.source(&file), &mut self.gathered.problems);
+                spec.into_iter().for_each(|spec| self.gathered.add_slash_command(spec));
+            }
+        }
+    }
+
+    fn add_skill(&mut self, file: &Path) {
+        let Some(text) = self.read(file) else { return };
+        let spec = skill::read(file, &text, self.plugin.source(file), &mut self.gathered.problems);
+        spec.into_iter().for_each(|spec| self.gathered.add_skill(spec));
+    }
+
+    fn add_hooks(&mut self, file: PathBuf, text: String) {
+        if !is_forbidden(self.places, &file, &mut self.gathered.problems) {
+            let plugin = Some(self.top.to_owned());
+            self.gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin, top: None, text });
+        }
+    }
+
+    /// The Markdown files at these places. One that the manifest names itself and is none is a mistake.
+    fn documents(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for path in paths {
+            let files = self.files(path);
+            if files.as_slice() == std::slice::from_ref(path) && !is_agent(path) {
+                let words = "the plugin names it, and it is no Markdown file";
+                self.gathered.problems.push(DefinitionProblem::error(path, words, "name a file that ends in .md"));
+            }
+            found.extend(files.into_iter().filter(|file| is_agent(file)));
+        }
+        found
+    }
+
+    fn files(&mut self, path: &Path) -> Vec<PathBuf> {
+        match path.is_dir() {
+            true => self.walk(path).files(&mut self.gathered.problems),
+            false => vec![path.to_owned()],
+        }
+    }
+
+    fn read(&mut self, file: &Path) -> Option<String> {
+        self.walk(file).read(file, &mut self.gathered.problems)
+    }
+
+    fn walk<'b>(&self, folder: &'b Path) -> DefinitionWalk<'b>
+    where
+        Self: 'b,
+    {
+        DefinitionWalk { top: self.top, folder, links: LinkPolicy::Refused }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a definition asks for besides tools: models, effort, a mode, a budget, and what this version cannot do.
+
+use protocol::{Budget, Isolation, ModelPreference, PermissionMode, ReasoningEffort};
+
+use super::fields::DefinitionFields;
+use super::node::{DocumentNode, NodeValue};
+use crate::amount::parse_usd;
+
+pub(super) fn servers(fields: &mut DefinitionFields<'_>) -> Option<String> {
+    let (_, node) = fields.take(&["mcp-servers"])?;
+    let names: Vec<String> = match &node.value {
+        NodeValue::Table(table) => table.iter().map(|(key, _)| key.to_key()).collect(),
+        NodeValue::List(list) => list.iter().map(DocumentNode::to_key).collect(),
+        NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Text(_) => vec![node.to_key()],
+    };
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| format!("it needs MCP servers ({names}), which come with a later version"))
+}
+
+/// The place of its own that an agent works in, and what of it this version cannot give.
+pub(super) fn isolation(fields: &mut DefinitionFields<'_>, unserved: &mut Vec<String>) -> Option<Isolation> {
+    let at = fields.position("isolation");
+    match fields.text(&["isolation"])?.as_str() {
+        "none" | "off" => None,
+        "worktree" => Some(Isolation::Worktree { base: None, dirty: false }),
+        "remote" => {
+            unserved.push("it is to work in isolation (remote), which comes with a later version".into());
+            None
+        }
+        other => {
+            fields.error(at, format!("`{other}` is no isolation"), "write worktree or none");
+            None
+        }
+    }
+}
+
+/// The models in their order. The session's own is what there is without any.
+pub(super) fn models(fields: &mut DefinitionFields<'_>) -> Vec<String> {
+    let named = fields.texts(&["model", "models"]).unwrap_or_default();
+    let named: Vec<String> = named.into_iter().map(|(name, _)| name).filter(|name| !name.is_empty()).collect();
+    if named.iter().all(|name| matches!(name.to_ascii_lowercase().as_str(), "inherit" | "default" | "auto")) {
+        return Vec::new();
+    }
+    named
+}
+
+pub(super) fn taste(fields: &mut DefinitionFields<'_>) -> ModelPreference {
+    let at = fields.position("taste");
+    match fields.text(&["taste"]).as_deref() {
+        None | Some("same") => ModelPreference::Same,
+        Some("small") => ModelPreference::Small,
+        Some("other") => ModelPreference::Other,
+        Some(other) => {
+            fields.error(at, format!("`{other}` is no taste"), "write same, small or other");
+            ModelPreference::Same
+        }
+    }
+}
+
+pub(super) fn effort(fields: &mut DefinitionFields<'_>) -> Option<ReasoningEffort> {
+    let at =
+        fields.position("reasoning-effort").filter(|_| fields.has("reasoning-effort")).or(fields.position("effort"));
+    let word = fields.text(&["reasoning-effort", "effort"])?.to_ascii_lowercase();
+    match word.as_str() {
+        "low" => Some(ReasoningEffort::Low),
+        "medium" => Some(ReasoningEffort::Medium),
+        "high" => Some(ReasoningEffort::High),
+        "inherit" | "default" | "auto" => None,
+        "none" | "minimal" => {
+            fields.warning(at, format!("the effort `{word}` is taken as low"), "write low");
+            Some(ReasoningEffort::Low)
+        }
+        "xhigh" | "max" | "ultra" => {
+            fields.warning(at, format!("the effort `{word}` is taken as high"), "write high");
+            Some(ReasoningEffort::High)
+        }
+        other => {
+            fields.error(at, format!("`{other}` is no effort"), "write low, medium or high");
+            None
+        }
+    }
+}
+
+pub(super) fn permission(fields: &mut DefinitionFields<'_>) -> Option<PermissionMode> {
+    let at = fields.position("permission-mode");
+    match fields.text(&["permission-mode"])?.as_str() {
+        "default" | "manual" => Some(PermissionMode::Default),
+        "acceptEdits" | "accept-edits" => Some(PermissionMode::AcceptEdits),
+        "plan" => Some(PermissionMode::Plan),
+        "allow-all" => Some(PermissionMode::AllowAll),
+        "bypassPermissions" => {
+            let words = "an agent's mode only narrows the session's, so this one changes nothing";
+            fields.warning(at, words, "leave it out, and give the session another mode");
+            Some(PermissionMode::AllowAll)
+        }
+        other @ ("dontAsk" | "auto") => {
+            let words = format!("the mode `{other}` is not in this version; default is used");
+            fields.warning(at, words, "write default, accept-edits or plan");
+            Some(PermissionMode::Default)
+        }
+        other => {
+            fields.error(at, format!("`{other}` is no mode"), "write default, accept-edits, plan or allow-all");
+            None
+        }
+    }
+}
+
+pub(super) fn budget(fields: &mut DefinitionFields<'_>) -> Budget {
+    let remedy = "write `budget: { usd: 0.50, tokens: 200000 }`, either of them";
+    let mut budget = Budget::default();
+    let Some((at, node)) = fields.take(&["budget"]) else { return budget };
+    let NodeValue::Table(table) = node.value else {
+        fields.error(at, format!("`budget` is {}", node.value.kind()), remedy);
+        return budget;
+    };
+    for (key, value) in table {
+        let place = key.at.or(value.at).or(at);
+        let amount = match &value.value {
+            NodeValue::Number(number) => number.to_string(),
+            NodeValue::Text(text) => text.trim().to_owned(),
+            other @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::List(_) | NodeValue::Table(_)) => {
+                other.kind().to_owned()
+            }
+        };
+        let read = match key.to_key().as_str() {
+            "usd" => parse_usd(&amount).ok().filter(|micros| *micros > 0).map(|micros| budget.micros = Some(micros)),
+            "tokens" => {
+                amount.replace('_', "").parse().ok().filter(|it| *it > 0).map(|tokens| budget.tokens = Some(tokens))
+            }
+            _unknown => None,
+        };
+        if read.is_none() {
+            let shown: String = amount.chars().take(40).collect();
+            fields.error(place, format!("`budget.{}: {shown}` is no budget", key.to_key()), remedy);
+        }
+    }
+    budget
+}

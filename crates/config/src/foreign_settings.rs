@@ -1,0 +1,142 @@
+//! Rules that the project and the user wrote for another program. They may forbid and ask; what they allow was not
+//! allowed to Bosun.
+
+use std::path::{Path, PathBuf};
+
+use host::PlainError;
+use protocol::clip_middle;
+use serde::Deserialize;
+
+use crate::file::{PermissionSettings, SettingsFile};
+use crate::layers::SettingsLayer;
+use crate::notice::SettingsNotice;
+use crate::origin::SettingOrigin;
+use crate::permissions::RuleLine;
+use crate::read::ConfigError;
+
+/// Most bytes that are shown of what is wrong.
+const MAX_SHOWN_BYTES: usize = 400;
+
+/// Most bytes of such a file.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// The part of such a file that is read.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ForeignSettings {
+    permissions: ForeignPermissions,
+    env: Option<serde_json::Map<String, serde_json::Value>>,
+    model: Option<serde_json::Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ForeignPermissions {
+    default_mode: Option<serde_json::Value>,
+    additional_directories: Vec<serde_json::Value>,
+    allow: Vec<serde_json::Value>,
+    ask: Vec<serde_json::Value>,
+    deny: Vec<serde_json::Value>,
+}
+
+/// What such a file gives.
+#[derive(Debug, Default)]
+pub(crate) struct ForeignLayer {
+    pub(crate) layer: Option<SettingsLayer>,
+    pub(crate) notices: Vec<SettingsNotice>,
+}
+
+/// Reads the file of a project.
+pub(crate) fn of_project(top: &Path, below: &str) -> Result<ForeignLayer, ConfigError> {
+    let path = top.join(below);
+    read(host::read_below(top, Path::new(below), MAX_FILE_BYTES), path.clone(), SettingOrigin::Project(path))
+}
+
+/// Reads the file of the user.
+pub(crate) fn of_user(user: &Path) -> Result<ForeignLayer, ConfigError> {
+    let path = user.join(".claude/settings.json");
+    read(host::read_plain(&path, MAX_FILE_BYTES), path.clone(), SettingOrigin::User(path))
+}
+
+/// Reads such a file. One that cannot be used stops the run, as Bosun's own would: it may forbid something, and what it
+/// forbids must not be lost.
+fn read(
+    bytes: Result<Option<Vec<u8>>, PlainError>,
+    path: PathBuf,
+    origin: SettingOrigin,
+) -> Result<ForeignLayer, ConfigError> {
+    let invalid = |message: String| ConfigError::Invalid { path: path.clone(), message };
+    let bytes = bytes.map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+    let Some(bytes) = bytes else { return Ok(ForeignLayer::default()) };
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    if text.trim_ascii().is_empty() {
+        return Ok(ForeignLayer::default());
+    }
+    let settings: ForeignSettings = serde_json::from_slice(text).map_err(|error| {
+        invalid(format!("line {}: its rules cannot be read, and some may forbid something; correct it", error.line()))
+    })?;
+    let mut notices = settings.notices(&path);
+    let ForeignPermissions { allow, ask, deny, .. } = settings.permissions;
+    let rules = |name: &str, texts: Vec<serde_json::Value>| -> Result<Vec<RuleLine>, ConfigError> {
+        let read = |entry| rule(entry).map_err(|why| invalid(format!("{}permissions.{name}: {why}", at(text, entry))));
+        let rules: Result<Vec<_>, _> = texts.iter().map(read).collect();
+        Ok(rules?.into_iter().flatten().collect())
+    };
+    let permissions =
+        PermissionSettings { ask: rules("ask", ask)?, deny: rules("deny", deny)?, ..PermissionSettings::default() };
+    if !allow.is_empty() {
+        let (count, verb) = (allow.len(), if allow.len() == 1 { "rule is" } else { "rules are" });
+        let text = format!("{count} allow {verb} not used; `bosun import claude` shows and copies what fits");
+        notices.push(SettingsNotice::info(&path, text));
+    }
+    Ok(ForeignLayer {
+        layer: Some(SettingsLayer { origin, file: SettingsFile { permissions, ..SettingsFile::default() } }),
+        notices,
+    })
+}
+
+/// The rules that an entry of a list stands for; says why it is none. A path that begins with one slash means the
+/// project's folder in that program and the root of the disk here: what forbids it forbids both.
+fn rule(entry: &serde_json::Value) -> Result<Vec<RuleLine>, String> {
+    let text = entry.as_str().ok_or("an entry is not a text; correct or remove it")?;
+    // A stranger may have written it, at any length.
+    let wrong = |error: policy::RuleError| {
+        format!("{}; correct or remove it", clip_middle(&error.to_string(), MAX_SHOWN_BYTES))
+    };
+    let also = below_top(text).map(|below| RuleLine::parse(&below));
+    std::iter::once(RuleLine::parse(text)).chain(also).map(|rule| rule.map_err(wrong)).collect()
+}
+
+/// The rule as Bosun writes it, if it is about a path that begins in the project's folder by a slash.
+pub(crate) fn below_top(text: &str) -> Option<String> {
+    let (tool, path) = text.trim().split_once('(')?;
+    let below = path.strip_prefix('/').filter(|below| !below.starts_with('/'))?;
+    let is_of_files = RuleLine::parse(tool).is_ok_and(|rule| matches!(rule.text(), "read" | "edit"));
+    is_of_files.then(|| format!("{tool}(./{below}"))
+}
+
+/// The line that an entry stands in, if it can be told.
+fn at(text: &[u8], entry: &serde_json::Value) -> String {
+    let wanted = entry.to_string();
+    let lines = String::from_utf8_lossy(text);
+    let line = lines.lines().position(|line| line.contains(&wanted));
+    line.map(|line| format!("line {}: ", line + 1)).unwrap_or_default()
+}
+
+impl ForeignSettings {
+    /// What of the file changes what its own program does and is not used here.
+    fn notices(&self, path: &Path) -> Vec<SettingsNotice> {
+        let said = |key: &str, is_there: bool| is_there.then(|| key.to_owned());
+        let keys: Vec<String> = [
+            said("permissions.defaultMode", self.permissions.default_mode.is_some()),
+            said("permissions.additionalDirectories", !self.permissions.additional_directories.is_empty()),
+            said("env", self.env.as_ref().is_some_and(|env| !env.is_empty())),
+            said("model", self.model.is_some()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let text = || format!("not used: {}; `bosun import claude` shows and copies what fits", keys.join(", "));
+        if keys.is_empty() { Vec::new() } else { vec![SettingsNotice::info(path, text())] }
+    }
+}

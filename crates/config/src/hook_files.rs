@@ -1,0 +1,274 @@
+//! The files that a hook's command runs: programs and scripts that it names, and files that say what a named task does.
+//! They are as much a part of the hook as its words, so they are trusted with it and out of agents' reach.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use policy::shell::{self, RedirectMode, ShellScript, ShellWord, SimpleCommand};
+use protocol::{HookAction, HookProgram, HookSpec};
+
+/// Programs that run the file that they are given.
+#[rustfmt::skip]
+const INTERPRETERS: [&str; 30] = [
+    "sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "python", "python2", "python3", "pypy3", "node",
+    "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "perl", "php", "lua", "awk", "gawk", "pwsh", "osascript", "Rscript",
+    "uv", "java", "env",
+];
+
+/// What reads commands from a file or from elsewhere.
+const READERS: [&str; 4] = [".", "source", "eval", "xargs"];
+
+/// Programs whose tasks a file of the project defines.
+const RUNNERS: [(&[&str], &[&str]); 8] = [
+    (&["npm", "pnpm", "yarn", "bun"], &["package.json"]),
+    (&["make", "gmake"], &["GNUmakefile", "makefile", "Makefile"]),
+    (&["just"], &["justfile", "Justfile", ".justfile"]),
+    (&["task", "go-task"], &["Taskfile.yml", "Taskfile.yaml"]),
+    (&["rake"], &["Rakefile"]),
+    (&["composer"], &["composer.json"]),
+    (&["deno"], &["deno.json", "deno.jsonc"]),
+    (&["mise"], &["mise.toml", ".mise.toml"]),
+];
+
+/// How the names of scripts end.
+#[rustfmt::skip]
+const SCRIPTS: [&str; 22] = [
+    "sh", "bash", "zsh", "fish", "ksh", "py", "js", "mjs", "cjs", "ts", "mts", "cts", "rb", "pl", "php", "lua", "awk",
+    "sed", "jq", "ps1", "r", "mk",
+];
+
+/// Words that stand for the project's top.
+const TOP: [&str; 8] = [
+    "${CLAUDE_PROJECT_DIR}",
+    "$CLAUDE_PROJECT_DIR",
+    "${COPILOT_PROJECT_DIR}",
+    "$COPILOT_PROJECT_DIR",
+    "$(git rev-parse --show-toplevel)",
+    "`git rev-parse --show-toplevel`",
+    "$(pwd)",
+    "$PWD",
+];
+
+/// How many words and folders of one command are looked at.
+const MAX_WORDS: usize = 256;
+const MAX_FOLDERS: usize = 8;
+
+/// A file that a hook runs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct HookFile {
+    /// The file, from the folder that the hook runs in; in full if the command names it so.
+    pub(crate) path: PathBuf,
+    pub(crate) role: HookFileRole,
+}
+
+/// What a file is to a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum HookFileRole {
+    /// It is run.
+    Script,
+    /// It says what a task is, among much else that agents may have to change.
+    Tasks,
+}
+
+impl HookFile {
+    /// Where it is for a hook that runs in this folder.
+    pub(crate) fn at(&self, folder: &Path) -> PathBuf {
+        tidy(&folder.join(&self.path))
+    }
+}
+
+/// The files that a hook runs, if it runs in `folder` of the project with this top. Those that are named as a program and
+/// are not there count too: somebody could make them.
+pub(crate) fn programs(action: &HookAction, top: &Path, user: Option<&Path>) -> BTreeSet<HookFile> {
+    let HookAction::Command { command, cwd, env } = action else { return BTreeSet::new() };
+    let folder = cwd.as_ref().map_or_else(|| top.to_owned(), |cwd| top.join(cwd));
+    let mut text = command.clone();
+    for (name, value) in env {
+        text = text.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value);
+    }
+    for word in TOP {
+        let place = if word.contains("pwd") || word.contains("PWD") { &folder } else { top };
+        text = text.replace(word, &place.display().to_string());
+    }
+    if let Some(user) = user {
+        let user = user.display().to_string();
+        text = text.replace("${HOME}", &user).replace("$HOME", &user).replace(" ~/", &format!(" {user}/"));
+        text = text.strip_prefix("~/").map(|rest| format!("{user}/{rest}")).unwrap_or(text);
+    }
+    let script = shell::parse(&text);
+    let mut look = CommandScan { folder, found: BTreeSet::new(), folders: vec![PathBuf::new()], paths: Vec::new() };
+    look.enter(&script, &text, env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    look.found
+}
+
+/// The files of the project that a hook runs, with what is in them now.
+pub(crate) fn pinned_programs(spec: &HookSpec, top: &Path) -> Vec<HookProgram> {
+    let HookAction::Command { cwd, .. } = &spec.action else { return Vec::new() };
+    let folder = cwd.as_ref().map_or_else(|| top.to_owned(), |cwd| top.join(cwd));
+    let all = programs(&spec.action, top, None).into_iter();
+    let inside = all.filter(|program| program.at(&folder).starts_with(top));
+    let pin = |program: HookFile| HookProgram {
+        digest: hooks::program_digest(&program.at(&folder)),
+        path: program.path.display().to_string(),
+    };
+    inside.map(pin).collect()
+}
+
+/// One look at a command.
+struct CommandScan {
+    /// The folder it runs in.
+    folder: PathBuf,
+    /// Folders that it may change to, from there.
+    folders: Vec<PathBuf>,
+    /// Folders that its programs are looked for in.
+    paths: Vec<PathBuf>,
+    found: BTreeSet<HookFile>,
+}
+
+impl CommandScan {
+    fn enter<'a>(&mut self, script: &ShellScript, text: &str, env: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
+        let words: Vec<&str> = text.split(is_sign).filter(|word| !word.is_empty()).take(MAX_WORDS).collect();
+        let values =
+            env.clone().flat_map(|(_, value)| value.split([':', '=', ' ', ','])).filter(|value| !value.is_empty());
+        let own = env.filter(|(name, _)| *name == "PATH").map(|(_, value)| value.to_owned());
+        let set = script.commands.iter().flat_map(|simple| &simple.assignments).filter(|(name, _)| name == "PATH");
+        for path in own.chain(set.map(|(_, value)| word_text(value).to_owned())) {
+            self.paths
+                .extend(path.split(':').filter(|path| !path.is_empty() && !path.starts_with('$')).map(PathBuf::from));
+        }
+        for word in &words {
+            let is_new = !self.folders.iter().any(|known| known == Path::new(word));
+            if is_new && self.folders.len() < MAX_FOLDERS && *word != "/" && self.folder.join(word).is_dir() {
+                self.folders.push(PathBuf::from(word));
+            }
+        }
+        for simple in &script.commands {
+            self.command(simple);
+        }
+        let feeds = script.commands.iter().any(reads_commands) || !script.unclear.is_empty();
+        if feeds {
+            let args = script.commands.iter().flat_map(|simple| simple.args.iter().map(word_text));
+            let read = script.files.iter().filter(|redirect| redirect.mode == RedirectMode::Read);
+            for word in args.chain(read.map(|redirect| word_text(&redirect.file))) {
+                self.existing(word, |_path| true);
+            }
+        }
+        for word in words.into_iter().chain(values) {
+            self.existing(word, is_script);
+            word.split(['=', ':', ',', '@']).for_each(|piece| self.existing(piece, is_script));
+        }
+    }
+
+    fn command(&mut self, simple: &SimpleCommand) {
+        let name = simple.name.as_str();
+        let base = name.rsplit('/').next().unwrap_or(name);
+        if name.contains('/') {
+            self.named(name);
+        } else {
+            let places: Vec<PathBuf> = self.paths.iter().map(|path| path.join(name)).collect();
+            places.iter().for_each(|place| self.named(&place.to_string_lossy()));
+        }
+        simple.wrappers.iter().filter(|through| through.contains('/')).for_each(|through| self.named(through));
+        if INTERPRETERS.contains(&base) || READERS.contains(&base) {
+            self.script_of(&simple.args);
+        }
+        if ["npx", "pnpx", "bunx"].contains(&base) {
+            let bins = simple.args.iter().map(word_text).map(|word| format!("node_modules/.bin/{word}"));
+            bins.for_each(|bin| self.existing(&bin, |_path| true));
+        }
+        for (_, files) in RUNNERS.iter().filter(|(runners, _)| runners.contains(&base)) {
+            for folder in self.folders.clone() {
+                let there = files.iter().map(|file| folder.join(file)).filter(|file| self.folder.join(file).is_file());
+                let tasks: Vec<HookFile> = there.map(|path| HookFile { path, role: HookFileRole::Tasks }).collect();
+                self.found.extend(tasks);
+            }
+        }
+    }
+
+    /// What an interpreter runs: the first word that is no option, or a module.
+    fn script_of(&mut self, args: &[ShellWord]) {
+        let words: Vec<&str> = args.iter().map(word_text).collect();
+        if let Some(module) = words.iter().skip_while(|word| **word != "-m").nth(1) {
+            let path = module.replace('.', "/");
+            [format!("{path}.py"), format!("{path}/__main__.py")].iter().for_each(|file| self.existing(file, |_| true));
+        }
+        let verbs = ["run", "exec", "tool"];
+        let operand = words.iter().find(|word| !word.starts_with('-') && !verbs.contains(word));
+        if let Some(operand) = operand {
+            self.named(operand);
+            for end in [".js", ".mjs", ".cjs", ".ts", ".py", "/index.js", "/__main__.py", "/package.json"] {
+                self.existing(&format!("{operand}{end}"), |_path| true);
+            }
+        }
+    }
+
+    /// A word that is a program, whether it is there or not.
+    fn named(&mut self, word: &str) {
+        for folder in self.folders.clone() {
+            let path = tidy(&folder.join(word));
+            let full = self.folder.join(&path);
+            // A folder holds programs and is none.
+            if !full.is_dir() && !path.as_os_str().is_empty() && (folder.as_os_str().is_empty() || full.exists()) {
+                self.found.insert(HookFile { path, role: HookFileRole::Script });
+            }
+        }
+    }
+
+    /// A word that names a file that is there, and is of this kind.
+    fn existing(&mut self, word: &str, is_fit: impl Fn(&Path) -> bool) {
+        for folder in self.folders.clone() {
+            let path = tidy(&folder.join(word));
+            let full = self.folder.join(&path);
+            if full.is_file() && is_fit(&full) {
+                self.found.insert(HookFile { path, role: HookFileRole::Script });
+            }
+        }
+    }
+}
+
+/// Whether a command runs what it is fed, and no file that it names.
+fn reads_commands(simple: &SimpleCommand) -> bool {
+    let base = simple.name.rsplit('/').next().unwrap_or(&simple.name);
+    let names_none = || simple.args.iter().map(word_text).all(|word| word.starts_with('-'));
+    READERS.contains(&base) || (INTERPRETERS.contains(&base) && names_none())
+}
+
+/// Whether a file is code by its mode, its name or its beginning.
+pub(crate) fn is_script(path: &Path) -> bool {
+    let end = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
+    if end.is_some_and(|end| SCRIPTS.contains(&end.as_str())) {
+        return true;
+    }
+    if fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0) {
+        return true;
+    }
+    let mut start = [0; 2];
+    fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
+}
+
+fn is_sign(c: char) -> bool {
+    c.is_whitespace() || ";|&()<>\"'`{}$".contains(c)
+}
+
+fn word_text(word: &ShellWord) -> &str {
+    match word {
+        ShellWord::Known(text) | ShellWord::Glob(text) | ShellWord::Unknown(text) => text.trim_matches(['"', '\'']),
+    }
+}
+
+/// A path with its `.` and `..` resolved by name alone, as far as they can be.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        let leaves_name = matches!(tidy.components().next_back(), Some(Component::Normal(_)));
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if leaves_name => drop(tidy.pop()),
+            Component::ParentDir | Component::Normal(_) | Component::RootDir | Component::Prefix(_) => tidy.push(part),
+        }
+    }
+    tidy
+}

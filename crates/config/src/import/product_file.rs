@@ -1,0 +1,183 @@
+//! A file of another product: whose it is, and its text as JSON or TOML.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::survey::ImportSurvey;
+
+/// Most bytes of such a file. Some keep a history in it.
+const MOST: u64 = 32 << 20;
+
+/// Whose a file is, which says where its settings go and whether they may allow more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SourceOwner {
+    /// The user's, for every project.
+    User,
+    /// The same, in a folder that Bosun reads nothing in.
+    Relocated,
+    /// The user's, for this project.
+    Local,
+    /// The project's, and what trust in it is bound to.
+    Project,
+    /// The project's, and no trust covers it.
+    OutsideTrust,
+}
+
+/// A file of another product.
+#[derive(Debug, Clone)]
+pub(super) struct ProductFile {
+    pub(super) path: PathBuf,
+    pub(super) owner: SourceOwner,
+    pub(super) text: String,
+}
+
+/// What becomes of one key of a file.
+pub(super) type SettingHandler = fn(&mut ImportSurvey<'_>, &ProductFile, &JsonTable, &str);
+
+/// A table of such a file.
+pub(super) type JsonTable = Map<String, Value>;
+
+impl ProductFile {
+    /// Reads a file of settings in JSON, and tells of each key of it: these first, then the others.
+    pub(super) fn walk(
+        survey: &mut ImportSurvey<'_>,
+        path: PathBuf,
+        owner: SourceOwner,
+        first: &[&str],
+        each: SettingHandler,
+    ) {
+        let Some(source) = ProductFile::read(survey, path, owner) else { return };
+        let Some(table) = source.json(survey) else { return };
+        let first_there = first.iter().copied().filter(|key| table.contains_key(*key));
+        let others = table.keys().map(String::as_str).filter(|key| !first.contains(key));
+        first_there.chain(others).for_each(|key| each(survey, &source, &table, key));
+    }
+
+    /// Reads a file, if it is there and a text. What is wrong with it is told.
+    pub(super) fn read(survey: &mut ImportSurvey<'_>, path: PathBuf, owner: SourceOwner) -> Option<ProductFile> {
+        let top = survey.places.project.top.as_path();
+        let bytes = match (owner, path.strip_prefix(top)) {
+            (SourceOwner::Project | SourceOwner::OutsideTrust, Ok(below)) => host::read_below(top, below, MOST),
+            (SourceOwner::User | SourceOwner::Relocated | SourceOwner::Local, _) | (_, Err(_)) => {
+                host::read_plain(&path, MOST)
+            }
+        };
+        let bytes = match bytes {
+            Ok(bytes) => bytes?,
+            Err(error) => {
+                survey.invalid(&path, "the file", format!("cannot be read: {error}"));
+                return None;
+            }
+        };
+        let Ok(text) = String::from_utf8(bytes) else {
+            survey.invalid(&path, "the file", "is not UTF-8 text; save it as UTF-8".into());
+            return None;
+        };
+        let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned);
+        Some(ProductFile { path, owner, text })
+    }
+
+    /// The file as a JSON object. Comments are allowed, since some of these files begin with one.
+    pub(super) fn json(&self, survey: &mut ImportSurvey<'_>) -> Option<JsonTable> {
+        if self.text.trim().is_empty() {
+            return None;
+        }
+        match serde_json::from_str(&without_comments(&self.text)) {
+            Ok(Value::Object(table)) => Some(table),
+            Ok(_other) => self.fails(survey, 1, "is not a JSON object"),
+            Err(error) => self.fails(survey, error.line(), "is not valid JSON"),
+        }
+    }
+
+    /// The file as a TOML table.
+    pub(super) fn toml(&self, survey: &mut ImportSurvey<'_>) -> Option<JsonTable> {
+        match toml::from_str::<JsonTable>(&self.text) {
+            Ok(table) => Some(table),
+            Err(error) => {
+                let before = error.span().and_then(|span| self.text.get(..span.start));
+                self.fails(survey, before.map_or(1, |before| before.matches('\n').count() + 1), "is not valid TOML")
+            }
+        }
+    }
+
+    /// The line is named and not shown: a key may stand there.
+    fn fails<T>(&self, survey: &mut ImportSurvey<'_>, line: usize, why: &str) -> Option<T> {
+        survey.invalid(&self.path, "the file", format!("line {line}: {why}; correct it and import again"));
+        None
+    }
+
+    /// The line that a text stands in, if it can be told.
+    pub(super) fn line(&self, text: &str) -> Option<usize> {
+        self.text.lines().position(|line| line.contains(text)).map(|line| line + 1)
+    }
+}
+
+/// JSON without its comments; lines stay where they are.
+fn without_comments(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    let mut quoted = false;
+    while let Some(c) = chars.next() {
+        match (c, quoted, chars.peek().copied()) {
+            ('\\', true, _) => {
+                plain.push(c);
+                plain.extend(chars.next());
+            }
+            ('"', _, _) => {
+                quoted = !quoted;
+                plain.push(c);
+            }
+            ('/', false, Some('/')) => while chars.next_if(|next| *next != '\n').is_some() {},
+            ('/', false, Some('*')) => {
+                let mut last = ' ';
+                for next in chars.by_ref().skip(1) {
+                    if next == '\n' {
+                        plain.push(next);
+                    }
+                    if (last, next) == ('*', '/') {
+                        break;
+                    }
+                    last = next;
+                }
+            }
+            (c, _, _) => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// How many files with this ending lie in a folder and below it; 1 for a file. Links are not followed.
+pub(super) fn count(path: &Path, ends: &str) -> usize {
+    const MOST: usize = 10_000;
+    const DEEP: usize = 6;
+    if path.is_file() {
+        return 1;
+    }
+    let (mut open, mut seen, mut found) = (vec![(path.to_owned(), 0)], 0, 0);
+    while let Some((folder, depth)) = open.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            seen += 1;
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && depth < DEEP && seen < MOST {
+                open.push((entry.path(), depth + 1));
+            }
+            found += usize::from(!is_folder && entry.file_name().to_string_lossy().ends_with(ends));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_are_left_out_and_texts_and_lines_stay() {
+        let text = "// a\n{\"a\": \"http://x /* y */ \\\" // z\", /* b\n c */ \"d\": 1} // e";
+        let plain = without_comments(text);
+        let read: Value = serde_json::from_str(&plain).unwrap();
+        assert_eq!(read, serde_json::json!({"a": "http://x /* y */ \" // z", "d": 1}));
+        assert_eq!(plain.matches('\n').count(), text.matches('\n').count());
+    }
+}

@@ -1,0 +1,72 @@
+//! A provider that whoever drives a session brings along. No file knows of it, and nothing of it is kept.
+
+use model::{Provider, ProviderKey};
+use net::Secret;
+
+use super::address::ProviderAddress;
+use super::{ModelAccess, ProviderError};
+
+impl ModelAccess {
+    /// Adds a provider under a name, and hides what it holds. `place` says where its address stands.
+    pub fn add_provider(&mut self, name: &str, place: &str, provider: Provider) -> Result<(), ProviderError> {
+        let wrong = |problem| ProviderError::Address { place: place.to_owned(), problem };
+        let address = ProviderAddress::parse(&provider.base_url).map_err(wrong)?;
+        let secrets: Vec<Secret> = secrets(&provider).cloned().collect();
+        if address.is_exposed() && !secrets.is_empty() {
+            return Err(wrong("would send a key over plain http to another machine; use https"));
+        }
+        self.secrets.extend(secrets);
+        self.providers.by_name.insert(name.to_owned(), Provider { base_url: address.url, ..provider });
+        Ok(())
+    }
+}
+
+fn secrets(provider: &Provider) -> impl Iterator<Item = &Secret> {
+    let key = match &provider.key {
+        ProviderKey::Present(secret) => Some(secret),
+        ProviderKey::NotNeeded | ProviderKey::Missing { .. } => None,
+    };
+    key.into_iter().chain(provider.extra.headers.iter().map(|(_, value)| value))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use model::{RequestExtras, WireFormat};
+
+    use super::*;
+    use crate::{Env, SettingsFile};
+
+    fn bring(base_url: &str, key: ProviderKey) -> Result<ModelAccess, ProviderError> {
+        let mut access = SettingsFile::default().resolve().access(&Env::default()).unwrap();
+        let extra = RequestExtras { headers: vec![("x-team".into(), Secret::new("blue-team"))], query: None };
+        let base_url = base_url.to_owned();
+        let provider = Provider {
+            wire: WireFormat::Chat,
+            base_url,
+            key,
+            is_small: false,
+            max_concurrent_requests: None,
+            extra,
+            models: BTreeMap::new(),
+        };
+        access.add_provider("client", "baseUrl", provider).map(|()| access)
+    }
+
+    #[test]
+    fn d1_what_a_client_brings_can_be_asked_and_stays_hidden() {
+        let access = bring("http://127.0.0.1:9/v1/", ProviderKey::Present(Secret::new("sk-client-1"))).unwrap();
+        assert_eq!(access.providers.by_name["client"].base_url, "http://127.0.0.1:9/v1");
+        let hidden: Vec<&str> = access.secrets.iter().map(Secret::reveal).collect();
+        assert_eq!(hidden, ["sk-client-1", "blue-team"]);
+        assert!(!format!("{access:?}").contains("sk-client-1"));
+    }
+
+    #[test]
+    fn d1_a_client_s_key_does_not_go_over_plain_http_to_another_machine() {
+        let refused = bring("http://example.com/v1", ProviderKey::Present(Secret::new("sk-client-1"))).unwrap_err();
+        assert!(refused.to_string().starts_with("baseUrl would send a key"), "{refused}");
+        assert!(bring("nonsense", ProviderKey::NotNeeded).is_err());
+    }
+}

@@ -1,9 +1,0 @@
-//! The Copilot door, over a pipe in this process.
-
-mod client;
-mod client_tasks;
-mod frames;
-mod orchestration;
-mod sessions;
-mod tools;
-mod wishes;

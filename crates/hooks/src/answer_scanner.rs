@@ -1,0 +1,112 @@
+//! The answers among everything that a hook wrote. A guard may print other things first, or several answers, and its no
+//! must be heard all the same; what may be an answer and cannot be read as one is a failure.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use crate::run::HookRunError;
+
+/// Most beginnings of objects that are tried.
+const MAX_OBJECTS_TRIED: usize = 256;
+
+/// What an answer may say.
+const ANSWER_FIELDS: [&str; 18] = [
+    "hookSpecificOutput",
+    "permissionDecision",
+    "permissionDecisionReason",
+    "decision",
+    "reason",
+    "behavior",
+    "continue",
+    "stopReason",
+    "updatedInput",
+    "modifiedArgs",
+    "modifiedPrompt",
+    "modifiedResult",
+    "updatedToolOutput",
+    "updatedMCPToolOutput",
+    "updatedPermissions",
+    "additionalContext",
+    "systemMessage",
+    "suppressOutput",
+];
+
+/// What decides, of those.
+const DECISION_FIELDS: [&str; 4] = ["permissionDecision", "decision", "behavior", "continue"];
+
+type AnswerObject = Map<String, Value>;
+
+/// Every answer in a text; none when it is only words.
+pub(crate) fn find_answers(text: &str) -> Result<Vec<AnswerObject>, HookRunError> {
+    if let Ok(answer) = serde_json::from_str::<AnswerObject>(text) {
+        return check_decision_keys(&answer, text).map(|()| vec![answer]);
+    }
+    let (found, rest) = objects(text);
+    if text.starts_with('{') && found.first().is_none_or(|(at, _)| *at != 0) {
+        let error = serde_json::from_str::<AnswerObject>(text).err();
+        return Err(HookRunError::Json(error.map(|error| error.to_string()).unwrap_or_default()));
+    }
+    if may_decide(&rest) {
+        return Err(HookRunError::Json(
+            "a decision stands among other words; write one JSON object and nothing else".into(),
+        ));
+    }
+    let said = found.into_iter().map(|(_, answer)| answer).filter(|answer| {
+        // What a guard echoes is no answer of it.
+        answer.keys().any(|key| ANSWER_FIELDS.contains(&key.as_str()))
+            || may_decide(&Value::Object(answer.clone()).to_string())
+    });
+    let said: Vec<AnswerObject> = said.collect();
+    said.iter().try_for_each(|answer| check_decision_keys(answer, &Value::Object(answer.clone()).to_string()))?;
+    Ok(said)
+}
+
+/// Fails when an object decides in words that are not the ones.
+fn check_decision_keys(answer: &AnswerObject, text: &str) -> Result<(), HookRunError> {
+    let plain = |key: &str| key.replace(['_', '-'], "").to_ascii_lowercase();
+    let specific = answer.get("hookSpecificOutput").and_then(Value::as_object);
+    for key in answer.keys().chain(specific.into_iter().flat_map(Map::keys)) {
+        let meant = DECISION_FIELDS.into_iter().find(|known| *known != key && plain(known) == plain(key));
+        if let Some(meant) = meant {
+            return Err(HookRunError::Json(format!("`{key}` is not known; write `{meant}`")));
+        }
+    }
+    let is_known = answer.keys().any(|key| ANSWER_FIELDS.contains(&key.as_str()));
+    match !is_known && may_decide(text) {
+        true => Err(HookRunError::Json("its decision stands inside of something else; write it at the top".into())),
+        false => Ok(()),
+    }
+}
+
+/// The JSON objects in a text with where they begin, and everything else of it.
+fn objects(text: &str) -> (Vec<(usize, AnswerObject)>, String) {
+    let (mut found, mut rest, mut at) = (Vec::new(), String::new(), 0);
+    for _ in 0..MAX_OBJECTS_TRIED {
+        let Some(next) = text[at..].find('{').map(|next| at + next) else { break };
+        rest.push_str(&text[at..next]);
+        let mut values = serde_json::Deserializer::from_str(&text[next..]).into_iter::<AnswerObject>();
+        match values.next() {
+            Some(Ok(answer)) => {
+                found.push((next, answer));
+                at = next + values.byte_offset();
+            }
+            Some(Err(_)) | None => {
+                rest.push('{');
+                at = next + 1;
+            }
+        }
+    }
+    rest.push_str(&text[at..]);
+    (found, rest)
+}
+
+/// Whether a text may decide something.
+fn may_decide(text: &str) -> bool {
+    static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let words = r#"(?i)permission_?decision["'\\]*\s*[:=]|["'](decision|behavior|continue)\\*["']\s*:"#;
+        Regex::new(words).ok()
+    });
+    WORDS.as_ref().is_none_or(|words| words.is_match(text))
+}

@@ -1,0 +1,268 @@
+//! What a hook said, in either family's words.
+
+use protocol::{HookDialect, HookEvent, RuleEffect};
+use serde_json::{Map, Value};
+
+use crate::run::HookRunError;
+use crate::{HookEventData, HookVerdict, RuleUpdate, RuleUpdateKind, Ruling};
+use crate::{answer_scanner, tool_names};
+
+/// Most bytes of one text that a hook gives an agent.
+const TEXT_MAX: usize = 16 * 1024;
+
+/// Reads what a hook that ended well wrote: every answer in it counts. Words that are no JSON are context where the second
+/// family takes them for that, and else nothing.
+pub(crate) fn parse_output(
+    output: &str,
+    event: HookEvent,
+    dialect: HookDialect,
+    occasion: &HookEventData,
+) -> Result<HookVerdict, HookRunError> {
+    let text = output.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Ok(HookVerdict::default());
+    }
+    if !text.starts_with('{') && takes_text(event) {
+        let context = if dialect == HookDialect::Snake { vec![clip_text(text)] } else { Vec::new() };
+        return Ok(HookVerdict { context, ..HookVerdict::default() });
+    }
+    let mut verdict = HookVerdict::default();
+    for said in answer_scanner::find_answers(text)? {
+        verdict.join(parse_answer(&said, event, dialect, occasion)?);
+    }
+    Ok(verdict)
+}
+
+/// Whether a hook on such an event guards what is about to happen, so that an answer that nobody understands means no.
+pub(crate) fn is_guard(event: HookEvent) -> bool {
+    matches!(event, HookEvent::PreToolUse | HookEvent::PermissionRequest)
+}
+
+fn parse_answer(
+    said: &Map<String, Value>,
+    event: HookEvent,
+    dialect: HookDialect,
+    occasion: &HookEventData,
+) -> Result<HookVerdict, HookRunError> {
+    let specific = match said.get("hookSpecificOutput") {
+        Some(Value::Object(specific)) => specific,
+        Some(other) => return Err(invalid_value("hookSpecificOutput", other)),
+        None => said,
+    };
+    let words = AnswerFields { answer: said, specific };
+    Ok(HookVerdict {
+        ruling: words.ruling(event)?,
+        updated_input: words.input(dialect, occasion)?,
+        replacement_text: words.replacement_text(event)?,
+        halt_reason: words.halt_reason(event)?,
+        context: words.context(event)?,
+        messages: words.text("systemMessage")?.into_iter().collect(),
+        rules: words.rules(event),
+    })
+}
+
+fn takes_text(event: HookEvent) -> bool {
+    matches!(event, HookEvent::SessionStart | HookEvent::UserPromptSubmitted | HookEvent::SubagentStart)
+}
+
+pub(crate) fn is_stop(event: HookEvent) -> bool {
+    matches!(event, HookEvent::SubagentStop | HookEvent::AgentStop)
+}
+
+struct AnswerFields<'a> {
+    answer: &'a Map<String, Value>,
+    specific: &'a Map<String, Value>,
+}
+
+impl AnswerFields<'_> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.specific.get(name).or_else(|| self.answer.get(name)).filter(|value| !value.is_null())
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, HookRunError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(clip_text(text)).filter(|text| !text.trim().is_empty())),
+            Some(other) => Err(invalid_value(name, other)),
+        }
+    }
+
+    fn ruling(&self, event: HookEvent) -> Result<Ruling, HookRunError> {
+        let decided = match (self.get("permissionDecision"), self.get("decision"), self.get("behavior")) {
+            (Some(decision), _, _) => self.decided("permissionDecision", decision, "permissionDecisionReason")?,
+            (None, Some(Value::Object(decision)), _) => {
+                AnswerFields { answer: decision, specific: decision }.decided_by("behavior", "message")?
+            }
+            (None, Some(decision), _) => self.decided("decision", decision, "reason")?,
+            (None, None, Some(behavior)) => self.decided("behavior", behavior, "message")?,
+            (None, None, None) => Ruling::Nothing,
+        };
+        match self.get("continue") {
+            Some(Value::Bool(false)) if is_stop(event) => Ok(Ruling::Allow),
+            Some(Value::Bool(false)) => Ok(Ruling::Deny { reason: self.reason("stopReason")? }),
+            Some(Value::Bool(true)) | None => Ok(decided),
+            Some(other) => Err(invalid_value("continue", other)),
+        }
+    }
+
+    fn decided_by(&self, name: &str, reason: &str) -> Result<Ruling, HookRunError> {
+        match self.get(name) {
+            Some(decision) => self.decided(name, decision, reason),
+            None => Err(HookRunError::Json(format!("`decision` has no `{name}`"))),
+        }
+    }
+
+    fn decided(&self, name: &str, decision: &Value, reason: &str) -> Result<Ruling, HookRunError> {
+        match decision.as_str() {
+            Some("allow" | "approve") => Ok(Ruling::Allow),
+            Some("deny" | "block") => Ok(Ruling::Deny { reason: self.reason(reason)? }),
+            Some("ask") => Ok(Ruling::Ask { reason: self.reason(reason)? }),
+            Some("defer") => Ok(Ruling::Nothing),
+            // A word that nobody knows may have been a no.
+            Some(_) | None => Err(invalid_value(name, decision)),
+        }
+    }
+
+    fn reason(&self, name: &str) -> Result<String, HookRunError> {
+        let given = match self.text(name)? {
+            Some(reason) => Some(reason),
+            None => self.text("reason")?,
+        };
+        Ok(given.unwrap_or_else(|| "it gave no reason".into()))
+    }
+
+    fn input(
+        &self,
+        dialect: HookDialect,
+        occasion: &HookEventData,
+    ) -> Result<Option<Map<String, Value>>, HookRunError> {
+        let HookEventData::PreTool(call) = occasion else { return Ok(None) };
+        match self.get("updatedInput").or_else(|| self.get("modifiedArgs")) {
+            None => Ok(None),
+            Some(Value::Object(input)) => Ok(Some(tool_names::args_from_dialect(&call.tool, dialect, input.clone()))),
+            Some(other) => Err(invalid_value("updatedInput", other)),
+        }
+    }
+
+    /// What is to become of the session's rules, where a hook is asked whether a call may run. An update that cannot be
+    /// read is passed over: the decision beside it counts all the same.
+    fn rules(&self, event: HookEvent) -> Vec<RuleUpdate> {
+        if event != HookEvent::PermissionRequest {
+            return Vec::new();
+        }
+        let decision = self.get("decision").and_then(Value::as_object);
+        let updates = decision.and_then(|decision| decision.get("updatedPermissions"));
+        let updates = updates.or_else(|| self.get("updatedPermissions")).and_then(Value::as_array);
+        updates.into_iter().flatten().filter_map(update).collect()
+    }
+
+    fn replacement_text(&self, event: HookEvent) -> Result<Option<String>, HookRunError> {
+        match event {
+            HookEvent::UserPromptSubmitted => self.text("modifiedPrompt"),
+            HookEvent::PostToolUse => Ok(self.result()),
+            HookEvent::SessionStart
+            | HookEvent::SessionEnd
+            | HookEvent::PreToolUse
+            | HookEvent::PostToolUseFailure
+            | HookEvent::PermissionRequest
+            | HookEvent::PermissionDenied
+            | HookEvent::SubagentStart
+            | HookEvent::SubagentStop
+            | HookEvent::AgentStop
+            | HookEvent::PreCompact
+            | HookEvent::Notification
+            | HookEvent::ErrorOccurred
+            | HookEvent::TaskCreated
+            | HookEvent::TaskCompleted
+            | HookEvent::TeammateIdle => Ok(None),
+        }
+    }
+
+    /// The result that a tool's is replaced by, in whatever form it has: a hook that hides something must not fail for
+    /// the form of what it leaves. Nothing at all is a result too.
+    fn result(&self) -> Option<String> {
+        let given = ["modifiedResult", "updatedToolOutput", "updatedMCPToolOutput"];
+        given.into_iter().find_map(|name| self.get(name)).map(result_text)
+    }
+
+    /// Why the agent is to stop, where a hook says so of one of its calls.
+    fn halt_reason(&self, event: HookEvent) -> Result<Option<String>, HookRunError> {
+        let is_call = matches!(
+            event,
+            HookEvent::PreToolUse
+                | HookEvent::PostToolUse
+                | HookEvent::PostToolUseFailure
+                | HookEvent::PermissionRequest
+                | HookEvent::PermissionDenied
+        );
+        match self.get("continue") {
+            Some(Value::Bool(false)) if is_call => self.reason("stopReason").map(Some),
+            _other => Ok(None),
+        }
+    }
+
+    /// What the agent is told. A no to what has happened already can be no more than that.
+    fn context(&self, event: HookEvent) -> Result<Vec<String>, HookRunError> {
+        let mut context: Vec<String> = self.text("additionalContext")?.into_iter().collect();
+        let is_past = matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure);
+        if let Ruling::Deny { reason } = self.ruling(event)?
+            && is_past
+        {
+            context.push(reason);
+        }
+        Ok(context)
+    }
+}
+
+fn update(update: &Value) -> Option<RuleUpdate> {
+    let change = match update["type"].as_str()? {
+        "addRules" => RuleUpdateKind::Add,
+        "removeRules" => RuleUpdateKind::Remove,
+        "replaceRules" => RuleUpdateKind::Replace,
+        _other => return None,
+    };
+    let effect = match update["behavior"].as_str()? {
+        "allow" => RuleEffect::Allow,
+        "ask" => RuleEffect::Ask,
+        "deny" => RuleEffect::Deny,
+        _other => return None,
+    };
+    let rule = |entry: &Value| {
+        let tool = entry["toolName"].as_str()?;
+        Some(match entry["ruleContent"].as_str() {
+            Some(content) => format!("{tool}({content})"),
+            None => tool.to_owned(),
+        })
+    };
+    let rules = update["rules"].as_array()?.iter().filter_map(rule).collect();
+    Some(RuleUpdate { change, effect, rules })
+}
+
+/// The words of a tool's result: of a text, of a list of content blocks, of what a shell command or a file holds; the
+/// JSON of anything else. Whoever gives it to an agent clips it.
+fn result_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().map(result_text).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) if fields.contains_key("textResultForLlm") => result_text(&fields["textResultForLlm"]),
+        Value::Object(fields) => {
+            let known = ["content", "stdout", "stderr", "text", "file", "error"];
+            let found: Vec<String> = known.iter().filter_map(|name| fields.get(*name)).map(result_text).collect();
+            match found.is_empty() {
+                true => value.to_string(),
+                false => found.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"),
+            }
+        }
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// As much of a text as an agent is given.
+pub(crate) fn clip_text(text: &str) -> String {
+    protocol::clip_middle(text, TEXT_MAX)
+}
+
+fn invalid_value(name: &str, value: &Value) -> HookRunError {
+    HookRunError::Json(format!("`{name}` cannot be {}", protocol::clip_middle(&value.to_string(), 100)))
+}

@@ -1,0 +1,70 @@
+//! The file that is being read: what was found in it so far.
+
+use std::path::PathBuf;
+
+use protocol::HookSpec;
+use serde_json::Value;
+
+use super::position::JsonPositions;
+use crate::{HookProblem, TextPosition};
+
+/// How much two names must be alike for one to be meant by the other.
+const MIN_SIMILARITY: f64 = 0.85;
+
+/// The file that is being read: what was found in it so far.
+pub(super) struct HookFileReader<'a> {
+    pub(super) file: &'a str,
+    /// The folder of the plugin that it belongs to.
+    pub(super) plugin: Option<PathBuf>,
+    pub(super) positions: JsonPositions,
+    pub(super) hooks: Vec<HookSpec>,
+    pub(super) problems: Vec<HookProblem>,
+}
+
+impl HookFileReader<'_> {
+    pub(super) fn problem(&mut self, path: &str, message: impl Into<String>, remedy: impl Into<String>) {
+        let at = self.positions.of_path(path);
+        self.problems.push(HookProblem {
+            file: self.file.to_owned(),
+            at,
+            message: message.into(),
+            remedy: remedy.into(),
+        });
+    }
+
+    /// Where a value stands, for people.
+    pub(super) fn source(&self, path: &str) -> String {
+        match self.positions.of_path(path) {
+            Some(TextPosition { line, .. }) => format!("{}:{line}", self.file),
+            None => format!("{} at {}", self.file, path.trim_start_matches('/').replace('/', ".")),
+        }
+    }
+
+    /// Says which fields of an object nobody reads.
+    pub(super) fn report_unknown_fields(&mut self, path: &str, value: &Value, known: &[&str]) {
+        /// What people write for themselves.
+        const REMARKS: [&str; 7] = ["description", "name", "comment", "$schema", "statusMessage", "id", "version"];
+        let Value::Object(fields) = value else { return };
+        for name in fields.keys() {
+            if known.contains(&name.as_str()) || REMARKS.contains(&name.as_str()) || name.starts_with('_') {
+                continue;
+            }
+            let scored = known.iter().map(|known| (strsim::jaro_winkler(name, known), *known));
+            let meant = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score >= MIN_SIMILARITY);
+            let remedy = meant.map_or("remove it".into(), |(_, meant)| format!("write `{meant}` if that is meant"));
+            self.problem(&format!("{path}/{name}"), format!("`{name}` is not a field of a hook"), remedy);
+        }
+    }
+}
+
+/// What sort of value it is, for people.
+pub(super) fn value_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

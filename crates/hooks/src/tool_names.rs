@@ -1,0 +1,281 @@
+//! Tools in the words of both families: their names, and their arguments.
+
+use protocol::HookDialect;
+use serde_json::{Map, Value, json};
+
+/// One tool of ours as others know it.
+struct ToolAliases {
+    ours: &'static str,
+    /// Its names in the first family, the one it is told by first.
+    camel: &'static [&'static str],
+    /// The same in the second.
+    pascal: &'static [&'static str],
+    args: &'static [ArgAliases],
+}
+
+/// One argument.
+struct ArgAliases {
+    ours: &'static str,
+    camel: &'static str,
+    snake: &'static str,
+    /// How the second family writes its value.
+    form: ArgEncoding,
+}
+
+/// How the second family writes a value.
+#[derive(Clone, Copy)]
+enum ArgEncoding {
+    /// As we do.
+    Same,
+    /// In milliseconds, where we write seconds.
+    Millis,
+    /// As a truth, where we write `background` or `sync`.
+    Background,
+}
+
+const fn arg(ours: &'static str, camel: &'static str, snake: &'static str) -> ArgAliases {
+    ArgAliases { ours, camel, snake, form: ArgEncoding::Same }
+}
+
+const PATH: ArgAliases = arg("path", "path", "file_path");
+
+const TOOLS: [ToolAliases; 16] = [
+    ToolAliases {
+        ours: "shell",
+        camel: &["bash"],
+        pascal: &["Bash"],
+        args: &[
+            ArgAliases { ours: "timeout_secs", camel: "timeout_secs", snake: "timeout", form: ArgEncoding::Millis },
+            arg("background", "background", "run_in_background"),
+        ],
+    },
+    // It runs a command, and whoever watches over commands is to see it.
+    ToolAliases { ours: "until", camel: &["bash"], pascal: &["Bash"], args: &[] },
+    ToolAliases { ours: "view", camel: &["view"], pascal: &["Read"], args: &[PATH] },
+    ToolAliases {
+        ours: "edit",
+        camel: &["edit", "str_replace"],
+        pascal: &["Edit", "MultiEdit"],
+        args: &[
+            PATH,
+            arg("old", "old_str", "old_string"),
+            arg("new", "new_str", "new_string"),
+            arg("all", "all", "replace_all"),
+        ],
+    },
+    ToolAliases {
+        ours: "create",
+        camel: &["create"],
+        pascal: &["Write"],
+        args: &[PATH, arg("content", "file_text", "content")],
+    },
+    ToolAliases { ours: "apply_patch", camel: &["apply_patch"], pascal: &["apply_patch", "Edit", "Write"], args: &[] },
+    ToolAliases {
+        ours: "grep",
+        camel: &["grep"],
+        pascal: &["Grep"],
+        args: &[
+            arg("ignore_case", "ignore_case", "-i"),
+            arg("context", "context", "-C"),
+            arg("limit", "limit", "head_limit"),
+        ],
+    },
+    ToolAliases { ours: "glob", camel: &["glob"], pascal: &["Glob"], args: &[] },
+    ToolAliases { ours: "web_fetch", camel: &["web_fetch"], pascal: &["WebFetch"], args: &[] },
+    ToolAliases {
+        ours: "task",
+        camel: &["task"],
+        pascal: &["Agent", "Task"],
+        args: &[
+            arg("agent_type", "agent_type", "subagent_type"),
+            ArgAliases { ours: "mode", camel: "mode", snake: "run_in_background", form: ArgEncoding::Background },
+        ],
+    },
+    ToolAliases { ours: "ask_user", camel: &["ask_user"], pascal: &["AskUserQuestion"], args: &[] },
+    ToolAliases { ours: "exit_plan_mode", camel: &["exit_plan_mode"], pascal: &["ExitPlanMode"], args: &[] },
+    ToolAliases {
+        ours: "read_shell",
+        camel: &["read_bash"],
+        pascal: &["BashOutput"],
+        args: &[arg("name", "name", "bash_id")],
+    },
+    ToolAliases {
+        ours: "stop_shell",
+        camel: &["stop_bash"],
+        pascal: &["KillShell"],
+        args: &[arg("name", "name", "shell_id")],
+    },
+    ToolAliases { ours: "skill", camel: &["skill"], pascal: &["Skill"], args: &[arg("name", "name", "skill")] },
+    ToolAliases { ours: "write_agent", camel: &["write_agent"], pascal: &["SendMessage"], args: &[] },
+];
+
+/// Our name for a tool that a family calls so; the name itself if it has none.
+pub fn own_tool_name(name: &str, dialect: HookDialect) -> &str {
+    let is_it = |known: &&ToolAliases| match dialect {
+        HookDialect::Camel => known.camel.contains(&name),
+        HookDialect::Snake => known.pascal.contains(&name),
+    };
+    TOOLS.iter().find(is_it).map_or(name, |known| known.ours)
+}
+
+fn find_aliases(tool: &str) -> Option<&'static ToolAliases> {
+    TOOLS.iter().find(|known| known.ours == tool)
+}
+
+/// The name a family knows a tool by.
+pub fn dialect_tool_name(tool: &str, dialect: HookDialect) -> &str {
+    let names = find_aliases(tool).map(|known| match dialect {
+        HookDialect::Camel => known.camel,
+        HookDialect::Snake => known.pascal,
+    });
+    names.and_then(|names| names.first().copied()).unwrap_or(tool)
+}
+
+/// Whether a family calls a tool of ours so, or we do.
+pub fn is_name_of(tool: &str, name: &str, dialect: HookDialect) -> bool {
+    let theirs = find_aliases(tool).map_or(&[][..], |known| match dialect {
+        HookDialect::Camel => known.camel,
+        HookDialect::Snake => known.pascal,
+    });
+    tool == name || theirs.contains(&name)
+}
+
+/// The tool of ours that somebody means who calls it so, and how they write its arguments; none if no family has one of
+/// that name.
+pub fn tool_by_alias(name: &str) -> Option<(&'static str, HookDialect)> {
+    let named = |dialect: HookDialect| {
+        let is_it = |known: &&ToolAliases| match dialect {
+            HookDialect::Camel => known.camel.contains(&name),
+            HookDialect::Snake => known.pascal.contains(&name),
+        };
+        TOOLS.iter().find(is_it).map(|known| (known.ours, dialect))
+    };
+    named(HookDialect::Snake).or_else(|| named(HookDialect::Camel))
+}
+
+/// The tool of ours that is most like one that nobody has; none if it is like none.
+pub fn similar_tool(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let is_like =
+        |known: &&ToolAliases| known.camel.iter().chain(known.pascal).any(|theirs| theirs.to_lowercase() == name);
+    let like = COMMON_ALIASES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(ours, _)| *ours);
+    like.or_else(|| TOOLS.iter().find(is_like).map(|known| known.ours))
+}
+
+/// What models that know neither family's tools call ours.
+const COMMON_ALIASES: [(&str, &[&str]); 6] = [
+    ("view", &["read_file", "readfile", "open_file", "cat", "view_file", "file_read"]),
+    ("create", &["write_file", "writefile", "create_file", "file_write", "save_file"]),
+    ("edit", &["replace", "edit_file", "update_file", "modify_file", "search_replace"]),
+    ("shell", &["run", "run_command", "execute", "execute_command", "terminal", "run_shell_command", "cmd", "sh"]),
+    ("grep", &["search", "search_files", "ripgrep", "rg"]),
+    ("glob", &["find", "find_files", "list_files", "list_directory", "ls"]),
+];
+
+/// Every name that a matcher may mean a tool by.
+pub(crate) fn all_names(tool: &str) -> Vec<&str> {
+    let others = find_aliases(tool).into_iter().flat_map(|known| known.camel.iter().chain(known.pascal)).copied();
+    std::iter::once(tool).chain(others).collect()
+}
+
+/// Arguments in a family's words.
+pub fn args_to_dialect(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
+    let args = find_aliases(tool).map_or(&[][..], |known| known.args);
+    let put = |(key, value): (String, Value)| match (args.iter().find(|arg| arg.ours == key), dialect) {
+        (None, _) => (key, value),
+        (Some(arg), HookDialect::Camel) => (arg.camel.to_owned(), value),
+        (Some(arg), HookDialect::Snake) => (arg.snake.to_owned(), arg.form.theirs(value)),
+    };
+    input.into_iter().map(put).collect()
+}
+
+/// Arguments that a family gave back, in ours.
+pub fn args_from_dialect(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
+    let args = find_aliases(tool).map_or(&[][..], |known| known.args);
+    let put = |(key, value): (String, Value)| {
+        let found = args.iter().find(|arg| match dialect {
+            HookDialect::Camel => arg.camel == key,
+            HookDialect::Snake => arg.snake == key,
+        });
+        match (found, dialect) {
+            (None, _) => (key, value),
+            (Some(arg), HookDialect::Camel) => (arg.ours.to_owned(), value),
+            (Some(arg), HookDialect::Snake) => (arg.ours.to_owned(), arg.form.ours(value)),
+        }
+    };
+    input.into_iter().map(put).collect()
+}
+
+impl ArgEncoding {
+    fn theirs(self, value: Value) -> Value {
+        match (self, value.as_u64(), value.as_str()) {
+            (ArgEncoding::Millis, Some(seconds), _) => json!(seconds.saturating_mul(1000)),
+            (ArgEncoding::Background, _, Some(mode)) => json!(mode == "background"),
+            (ArgEncoding::Same | ArgEncoding::Millis | ArgEncoding::Background, _, _) => value,
+        }
+    }
+
+    fn ours(self, value: Value) -> Value {
+        match (self, value.as_u64(), value.as_bool()) {
+            (ArgEncoding::Millis, Some(millis), _) => json!(millis.div_ceil(1000)),
+            (ArgEncoding::Background, _, Some(true)) => json!("background"),
+            (ArgEncoding::Background, _, Some(false)) => json!("sync"),
+            (ArgEncoding::Same | ArgEncoding::Millis | ArgEncoding::Background, _, _) => value,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_come_back_as_they_went() {
+        let Value::Object(input) = json!({ "path": "a", "old": "b", "new": "c", "other": 1 }) else { panic!() };
+        for dialect in [HookDialect::Camel, HookDialect::Snake] {
+            let theirs = args_to_dialect("edit", dialect, input.clone());
+            assert_eq!(args_from_dialect("edit", dialect, theirs), input);
+        }
+        let theirs = args_to_dialect("edit", HookDialect::Snake, input);
+        assert_eq!((&theirs["file_path"], &theirs["old_string"]), (&json!("a"), &json!("b")));
+    }
+
+    #[test]
+    fn times_and_modes_are_written_as_the_second_family_does() {
+        let both = [
+            ("shell", json!({ "command": "ls", "timeout_secs": 7, "background": true })),
+            ("task", json!({ "agent_type": "explore", "mode": "background" })),
+            ("task", json!({ "agent_type": "explore", "mode": "sync" })),
+        ];
+        let theirs = [
+            json!({ "command": "ls", "timeout": 7000, "run_in_background": true }),
+            json!({ "subagent_type": "explore", "run_in_background": true }),
+            json!({ "subagent_type": "explore", "run_in_background": false }),
+        ];
+        for ((tool, input), expected) in both.into_iter().zip(theirs) {
+            let Value::Object(input) = input else { panic!() };
+            let told = args_to_dialect(tool, HookDialect::Snake, input.clone());
+            assert_eq!(Value::Object(told.clone()), expected);
+            assert_eq!(args_from_dialect(tool, HookDialect::Snake, told), input);
+        }
+        let snake = |name| own_tool_name(name, HookDialect::Snake);
+        assert_eq!((snake("Bash"), snake("Task"), snake("mcp__a__b")), ("shell", "task", "mcp__a__b"));
+        assert_eq!(own_tool_name("bash", HookDialect::Camel), "shell");
+    }
+
+    #[test]
+    fn a_tool_that_nobody_else_has_goes_by_its_own_name() {
+        assert_eq!(dialect_tool_name("sql", HookDialect::Snake), "sql");
+        assert_eq!(
+            (dialect_tool_name("shell", HookDialect::Snake), dialect_tool_name("shell", HookDialect::Camel)),
+            ("Bash", "bash")
+        );
+        assert_eq!(all_names("shell"), ["shell", "bash", "Bash"]);
+        assert_eq!(
+            (all_names("until"), dialect_tool_name("until", HookDialect::Snake)),
+            (vec!["until", "bash", "Bash"], "Bash")
+        );
+    }
+}

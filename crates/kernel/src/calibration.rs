@@ -1,0 +1,117 @@
+//! What a session has learnt of how its models count tokens.
+//!
+//! A reservation is made from an estimate. Where a provider counted more than was estimated, later estimates for the
+//! same model are raised by the same factor, so that several requests at once cannot repeat the error.
+
+use std::collections::BTreeMap;
+
+use protocol::{QuotedTokens, TurnQuote, Usage};
+
+/// The factor by which an estimate is raised at most, in thousandths.
+const MOST: u64 = 64_000;
+
+/// What was learnt of each model, by the name that is asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct TokenCalibration(BTreeMap<String, ModelCalibration>);
+
+/// What was learnt of one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ModelCalibration {
+    /// Tokens that the provider counts for a thousand estimated ones, if that is more.
+    permille: u64,
+    /// The length of a long answer. Shorter answers lower it slowly.
+    output: u64,
+}
+
+impl TokenCalibration {
+    /// The same question as this model's provider would count it.
+    pub(crate) fn adjust(&self, model: &str, quote: TurnQuote) -> TurnQuote {
+        let Some(count) = self.0.get(model) else {
+            return TurnQuote { expected: quote.expected.min(quote.most), ..quote };
+        };
+        let more = times(quote.estimated, count.permille.saturating_sub(1000));
+        let expected =
+            u32::try_from(count.output.saturating_add(count.output / 4)).unwrap_or(u32::MAX).max(quote.expected);
+        TurnQuote { input: quote.input.saturating_add(more), expected: expected.min(quote.most), ..quote }
+    }
+
+    /// Learns from an answer what the provider counted.
+    pub(crate) fn learn(&mut self, model: &str, quoted: QuotedTokens, usage: Usage) {
+        let counted = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        let count = self.0.entry(model.to_owned()).or_insert(ModelCalibration { permille: 1000, output: 0 });
+        count.output = usage.output.max(count.output - count.output / 8);
+        // A small part of the input says little of how the whole is counted.
+        let known = quoted.input.saturating_sub(quoted.estimated);
+        if quoted.estimated > 0 && quoted.estimated >= quoted.input / 4 && counted > quoted.input {
+            let permille = u128::from(counted - known) * 1000 / u128::from(quoted.estimated);
+            count.permille = u64::try_from(permille).unwrap_or(MOST).clamp(count.permille, MOST);
+        }
+    }
+
+    /// Whether a model of the same provider has answered.
+    pub(crate) fn knows_provider(&self, model: &str) -> bool {
+        let provider = |name: &str| name.split('/').next().unwrap_or(name).to_owned();
+        self.0.keys().any(|known| provider(known) == provider(model))
+    }
+}
+
+fn times(tokens: u64, permille: u64) -> u64 {
+    u64::try_from((u128::from(tokens) * u128::from(permille)).div_ceil(1000)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::Cost;
+
+    use super::*;
+
+    const QUOTE: TurnQuote = TurnQuote {
+        input: 1_000,
+        estimated: 1_000,
+        least: 10,
+        expected: 100,
+        most: 900,
+        price: None,
+        spare: Cost::ZERO,
+    };
+
+    fn quoted(input: u64, estimated: u64) -> QuotedTokens {
+        QuotedTokens { input, estimated, output: 100 }
+    }
+
+    #[test]
+    fn an_estimate_is_raised_by_what_the_provider_counted_and_what_it_has_counted_is_not() {
+        let mut counts = TokenCalibration::default();
+        assert_eq!(counts.adjust("p/m", QUOTE), QUOTE);
+        counts.learn("p/m", quoted(1_000, 1_000), Usage { input: 2_500, output: 10, ..Usage::default() });
+        assert_eq!(counts.adjust("p/m", QUOTE).input, 2_500);
+        assert_eq!(counts.adjust("p/m", TurnQuote { input: 3_000, estimated: 100, ..QUOTE }).input, 3_150);
+        assert_eq!(counts.adjust("p/other", QUOTE).input, 1_000);
+        // A later answer that was counted as estimated does not take that back.
+        counts.learn("p/m", quoted(1_000, 1_000), Usage { input: 900, output: 10, ..Usage::default() });
+        assert_eq!(counts.adjust("p/m", QUOTE).input, 2_500);
+        counts.learn("p/m", quoted(1_000, 1_000), Usage { input: u64::MAX, ..Usage::default() });
+        assert_eq!(counts.adjust("p/m", QUOTE).input, 64_000);
+    }
+
+    #[test]
+    fn long_answers_are_expected_again_for_a_while() {
+        let mut counts = TokenCalibration::default();
+        counts.learn("p/m", quoted(1, 0), Usage { output: 400, ..Usage::default() });
+        assert_eq!(counts.adjust("p/m", QUOTE).expected, 500);
+        for _ in 0..30 {
+            counts.learn("p/m", quoted(1, 0), Usage { output: 8, ..Usage::default() });
+        }
+        assert_eq!(counts.adjust("p/m", QUOTE).expected, 100);
+        counts.learn("p/m", quoted(1, 0), Usage { output: u64::MAX, ..Usage::default() });
+        assert_eq!(counts.adjust("p/m", QUOTE).expected, 900);
+    }
+
+    #[test]
+    fn a_provider_is_known_by_any_of_its_models() {
+        let mut counts = TokenCalibration::default();
+        assert!(!counts.knows_provider("p/m"));
+        counts.learn("p/m", quoted(1, 0), Usage::default());
+        assert!(counts.knows_provider("p/n") && !counts.knows_provider("q/m"));
+    }
+}

@@ -1,0 +1,112 @@
+//! How the root is steered: the session's mode and model, and where it is with its objective.
+
+use protocol::{
+    AskDecision, Attempt, AutopilotStop, Event, LogEntry, PlanAction, Principal, SessionMode, WrapUpReason,
+};
+
+use crate::TaskPhase;
+use crate::state::{KernelState, SessionAdmission};
+
+/// How the root is steered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RootControl {
+    /// The session's mode.
+    pub mode: SessionMode,
+    /// The objective that the root is at on autopilot, until it is over.
+    pub objective: Option<ObjectiveRun>,
+    /// The model that somebody chose while the session ran; none when it is still the one that its owner began with.
+    pub model: Option<String>,
+    /// Whether the plan is made and nobody carries it out yet: plan mode ends with the activation.
+    pub(crate) leaving_plan_mode: bool,
+    /// Turns of the root since it was last given an objective.
+    pub(crate) turns: u32,
+    /// Why the next turn of the activation is its last, when its objective is over.
+    pub(crate) last_turn_reason: Option<WrapUpReason>,
+}
+
+/// An objective that the root is at on autopilot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ObjectiveRun {
+    /// How often the root was told to go on.
+    pub continues: u32,
+    /// What there was to see when it was last told.
+    last_seen: Option<String>,
+    /// How often in a row nothing had changed then.
+    unchanged_count: u32,
+}
+
+impl ObjectiveRun {
+    /// How often in a row nothing has changed since the root was told to go on, if this is what there is to see.
+    pub(crate) fn unchanged_times(&self, state: &str) -> u32 {
+        if self.last_seen.as_deref() == Some(state) { self.unchanged_count + 1 } else { 0 }
+    }
+}
+
+impl KernelState {
+    /// Takes in what an event says of the root's way. It comes before the event changes anything else.
+    pub(crate) fn update_root_control(&mut self, entry: &LogEntry) {
+        let of_root = self.root == Some(entry.task);
+        match &entry.event {
+            Event::ModeChanged { mode, .. } => {
+                let at_work = self.root.and_then(|root| self.tasks.get(&root)).is_some_and(|root| {
+                    // Whoever is at rest is given an objective with the next message.
+                    !root.phase.is_at_rest()
+                });
+                let flight = (*mode == SessionMode::Autopilot && at_work).then(ObjectiveRun::default);
+                self.root_control = RootControl {
+                    mode: *mode,
+                    objective: flight,
+                    model: self.root_control.model.take(),
+                    ..RootControl::default()
+                };
+            }
+            Event::ModelChanged { model, .. } => self.root_control.model = Some(model.clone()),
+            Event::SessionAdopted { config: terms, .. } => {
+                // Whoever goes on with the session may have named another.
+                self.root_control.model = self.root_control.model.take().map(|_chosen| terms.model.clone());
+            }
+            Event::MailAdmitted { from: Principal::User, .. } if of_root => {
+                self.root_control.objective =
+                    (self.root_control.mode == SessionMode::Autopilot).then(ObjectiveRun::default);
+                (self.root_control.turns, self.root_control.last_turn_reason) = (0, None);
+            }
+            Event::TurnBegun { .. } if of_root => self.root_control.turns += 1,
+            // A try that brought no answer does not count.
+            Event::TurnFailed { .. } if of_root => self.root_control.turns = self.root_control.turns.saturating_sub(1),
+            // Another activation has other things to do, and whoever is held is not done.
+            Event::ActivationStarted { attempt: Attempt(1), .. } | Event::StopBlocked { .. } if of_root => {
+                self.root_control.last_turn_reason = None;
+            }
+            Event::AskDecided { decision: AskDecision::Proceed { action: PlanAction::ExitOnly }, .. } => {
+                self.root_control.leaving_plan_mode = true;
+            }
+            Event::AutopilotContinued { count, state } => {
+                let same = self.root_control.objective.as_ref().map_or(0, |flight| flight.unchanged_times(state));
+                self.root_control.objective =
+                    Some(ObjectiveRun { continues: *count, last_seen: Some(state.clone()), unchanged_count: same });
+            }
+            Event::AutopilotStopped { why, .. } => {
+                self.root_control.objective = None;
+                self.root_control.last_turn_reason = match why {
+                    AutopilotStop::Complete { .. } | AutopilotStop::Blocked { .. } => Some(WrapUpReason::Reported),
+                    AutopilotStop::Limit
+                    | AutopilotStop::NoChange
+                    | AutopilotStop::Aborted { .. }
+                    | AutopilotStop::Failed => None,
+                };
+            }
+            _other => {}
+        }
+    }
+
+    /// Whether the root should be told to go on: it has an objective and rests, and so does every other agent.
+    pub(crate) fn is_continuation_due(&self) -> bool {
+        let rests = |root: &crate::KernelTask| root.phase == TaskPhase::Idle && root.inbox.is_empty();
+        let root = self.root.and_then(|root| self.tasks.get(&root));
+        self.root_control.objective.is_some()
+            && self.at_work == 0
+            && self.admission == SessionAdmission::Open
+            && self.graph.fleet().is_none()
+            && root.is_some_and(rests)
+    }
+}

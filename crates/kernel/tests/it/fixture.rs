@@ -1,0 +1,227 @@
+//! A session in a test's hands: inputs in few words, and effects as lines that compare whole.
+
+use bosun_kernel::*;
+use protocol::*;
+
+pub(crate) struct KernelFixture {
+    pub(crate) kernel: Kernel,
+    pub(crate) now: Timestamp,
+    pub(crate) root: RunId,
+}
+
+pub(crate) fn id(n: u128) -> TaskId {
+    TaskId::new(uuid::Uuid::from_u128(n))
+}
+
+pub(crate) fn tokens(tokens: u64) -> Cost {
+    Cost { tokens, micros: 0 }
+}
+
+pub(crate) fn spec(kind: TaskType, parent: Option<TaskId>) -> TaskSpec {
+    TaskSpec { parent, description: "work".into(), ..TaskSpec::new(kind, "task", "worker") }
+}
+
+pub(crate) fn terms() -> SessionConfig {
+    SessionConfig {
+        cwd: "/w".into(),
+        model: "m".into(),
+        permission: PermissionMode::Default,
+        rules: Vec::new(),
+        roots: Vec::new(),
+        ask_user: true,
+        max_turns: None,
+        root_turns: Some(3),
+        limits: AgentLimits::default(),
+        budget: Budget::default(),
+        effort: None,
+        list: ListName::Session,
+        version: "0".into(),
+    }
+}
+
+/// A question that uses so many tokens.
+pub(crate) fn begin(tokens: u64) -> RunUpdate {
+    let quote =
+        TurnQuote { input: tokens, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+    RunUpdate::TurnBegun { model: "m".into(), quote }
+}
+
+pub(crate) fn parking(until: Timestamp) -> Parking {
+    Parking { until: Some(until), why: ParkReason::Quota }
+}
+
+pub(crate) fn letter(to: TaskId, delivery: MailDelivery) -> NewMail {
+    NewMail { to, from: Principal::User, delivery, body: MailBody::text("psst") }
+}
+
+/// What starts an agent from a tool call.
+pub(crate) fn by_call(run: RunId, turn: Turn, call: &str, n: u128, mode: TaskMode) -> TaskSpawn {
+    let spec = TaskSpec { mode, ..spec(TaskType::Agent, Some(run.task)) };
+    let by = Some((run, turn, CallId(call.into())));
+    TaskSpawn { id: id(n), spec, prompt: "go".into(), by, until: None, definition: None }
+}
+
+impl KernelFixture {
+    /// A session whose root has heard its first prompt.
+    pub(crate) fn new() -> KernelFixture {
+        KernelFixture::with(SessionLimits { live: 2, depth: 2, total: 9, ..SessionLimits::default() }, |_| {})
+    }
+
+    pub(crate) fn with(limits: SessionLimits, change: impl FnOnce(&mut TaskSpec)) -> KernelFixture {
+        let root = RunId { task: id(1), activation: Activation(1), attempt: Attempt(1) };
+        let mut kernel = KernelFixture { kernel: Kernel::new(limits), now: Timestamp(100), root };
+        let mut spec =
+            TaskSpec { on_complete: CompletionPolicy::Idle, name: "root".into(), ..spec(TaskType::Main, None) };
+        change(&mut spec);
+        kernel.ok(KernelInput::Open { root: id(1), spec, definition: None, config: terms() });
+        kernel.ok(KernelInput::Send(letter(id(1), MailDelivery::Steer)));
+        kernel.report(root, RunUpdate::Boundary(BoundaryPoint::Between));
+        kernel
+    }
+
+    pub(crate) fn ok(&mut self, input: KernelInput) -> Vec<String> {
+        let effects = self.kernel.apply(self.now, input.clone());
+        effects.unwrap_or_else(|refusal| panic!("{input:?}: {refusal}")).iter().map(word).collect()
+    }
+
+    pub(crate) fn refused(&mut self, input: KernelInput) -> String {
+        let before = self.kernel.clone();
+        let refusal = self.kernel.apply(self.now, input).unwrap_err();
+        assert_eq!(self.kernel, before);
+        refusal.to_string()
+    }
+
+    pub(crate) fn report(&mut self, run: RunId, report: RunUpdate) -> Vec<String> {
+        self.ok(KernelInput::Report(run, report))
+    }
+
+    pub(crate) fn task(&self, n: u128) -> &KernelTask {
+        self.kernel.task(id(n)).unwrap()
+    }
+
+    pub(crate) fn state(&self, n: u128) -> &'static str {
+        self.task(n).phase.state().as_str()
+    }
+
+    pub(crate) fn begin(&self) -> RunUpdate {
+        begin(0)
+    }
+
+    /// The run asks its model and is told to call tools.
+    pub(crate) fn calls(&mut self, run: RunId, calls: &[&str]) -> Turn {
+        self.report(run, self.begin());
+        let turn = self.kernel.task(run.task).unwrap().turn;
+        let call = |id: &&str| {
+            ContentBlock::Call(ToolCallRequest { id: CallId((*id).into()), tool: "t".into(), input: "{}".into() })
+        };
+        self.report(run, answer(turn, calls.iter().map(call).collect()));
+        turn
+    }
+
+    /// The same, with the calls started.
+    pub(crate) fn runs(&mut self, run: RunId, calls: &[&str]) -> Turn {
+        let turn = self.calls(run, calls);
+        for call in calls {
+            self.report(run, RunUpdate::CallStarted { turn, call: CallId((*call).into()) });
+        }
+        turn
+    }
+
+    /// The run says something and calls nothing.
+    pub(crate) fn says(&mut self, run: RunId, text: &str) {
+        self.report(run, self.begin());
+        let turn = self.kernel.task(run.task).unwrap().turn;
+        self.report(run, answer(turn, vec![ContentBlock::Text { text: text.into() }]));
+    }
+
+    /// The run says its last words and ends well.
+    pub(crate) fn completes(&mut self, run: RunId) -> Vec<String> {
+        self.report(run, RunUpdate::Boundary(BoundaryPoint::End));
+        self.says(run, "done");
+        self.report(run, RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() })
+    }
+
+    /// Starts a background child of the root from outside.
+    pub(crate) fn child(&mut self, n: u128) -> Vec<String> {
+        self.spawn(n, |_| {})
+    }
+
+    pub(crate) fn spawn(&mut self, n: u128, change: impl FnOnce(&mut TaskSpec)) -> Vec<String> {
+        let mut spec = spec(TaskType::Agent, Some(id(1)));
+        change(&mut spec);
+        self.ok(KernelInput::Spawn(TaskSpawn {
+            id: id(n),
+            spec,
+            prompt: "go".into(),
+            by: None,
+            until: None,
+            definition: None,
+        }))
+    }
+
+    /// A call of `run` starts a child and waits for it.
+    pub(crate) fn sync(&mut self, run: RunId, turn: Turn, call: &str, n: u128) -> Vec<String> {
+        self.ok(KernelInput::Spawn(by_call(run, turn, call, n, TaskMode::Sync)))
+    }
+
+    /// A call of `run` starts a child in the background.
+    pub(crate) fn background(&mut self, run: RunId, turn: Turn, call: &str, n: u128) -> Vec<String> {
+        self.ok(KernelInput::Spawn(by_call(run, turn, call, n, TaskMode::Background)))
+    }
+
+    /// The phase of a call of task `n`.
+    pub(crate) fn call(&self, n: u128, call: &str) -> Option<&CallPhase> {
+        self.task(n).work.call(&CallId(call.into()))
+    }
+
+    pub(crate) fn run(&self, n: u128) -> RunId {
+        self.task(n).run_id()
+    }
+}
+
+pub(crate) fn answer(turn: Turn, content: Vec<ContentBlock>) -> RunUpdate {
+    let (stop, usage, cost, model) = (StopReason::End, Usage::default(), Cost::ZERO, "m".into());
+    RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model }
+}
+
+pub(crate) fn answered(turn: Turn, call: &str) -> RunUpdate {
+    let answer = ToolResult { status: ToolResultStatus::Done, text: String::new() };
+    RunUpdate::CallAnswered { turn, call: CallId(call.into()), answer, evidence: Vec::new() }
+}
+
+pub(crate) fn wait(turn: Turn, call: &str, on: &[u128], mode: WaitMode, until: Option<u64>) -> RunUpdate {
+    let on = on.iter().map(|n| id(*n)).collect();
+    RunUpdate::Wait { turn, call: CallId(call.into()), on, mode, until: until.map(Timestamp) }
+}
+
+/// An effect in a few words: the task's number, and what happens to it.
+fn word(effect: &KernelEffect) -> String {
+    let n = |task: &TaskId| task.uuid().as_u128();
+    let run = |run: &RunId| format!("{}:{}.{}", n(&run.task), run.activation.0, run.attempt.0);
+    match effect {
+        KernelEffect::Record(entry) => {
+            let json = serde_json::to_value(&entry.event).unwrap();
+            let detail = match &entry.event {
+                Event::TaskFinished { outcome } | Event::ActivationEnded { outcome, .. } => {
+                    format!(" {}", outcome.as_str())
+                }
+                Event::CallStarted { call } => format!(" {call}"),
+                Event::CallAnswered { call, answer, .. } => format!(" {call} {:?}", answer.status),
+                Event::WaitEnded { call, why } => format!(" {call} {why:?}"),
+                Event::MailDelivered { mail } => format!(" {:?}", mail.iter().map(|mail| mail.0).collect::<Vec<_>>()),
+                Event::CancelRequested { by, how, .. } => format!(" {by:?} {how:?}"),
+                Event::TurnFailed { fault, cost, .. } => format!(" {fault:?} {}", cost.tokens),
+                Event::MailAdmitted { body: MailBody::Result { task, activation }, .. } => {
+                    format!(" result {}:{}", n(task), activation.0)
+                }
+                _other => String::new(),
+            };
+            format!("{} {}{detail}", n(&entry.task), json["type"].as_str().unwrap())
+        }
+        KernelEffect::Start(started) => format!("start {}", run(started)),
+        KernelEffect::MayProceed(going) => format!("go {}", run(going)),
+        KernelEffect::AskOver { run: over, call } => format!("ask over {} {call}", run(over)),
+        KernelEffect::WaitOver { run: over, call, why } => format!("wait over {} {call} {why:?}", run(over)),
+        KernelEffect::Stop { run: stopped, how } => format!("stop {} {how:?}", run(stopped)),
+    }
+}

@@ -1,0 +1,88 @@
+//! A tool as its server describes it.
+
+use protocol::clip_middle;
+use serde_json::{Map, Value, json};
+
+use crate::McpLimits;
+
+/// A tool as its server describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpToolDescription {
+    /// The server's name for it.
+    pub name: String,
+    /// When and how to use it.
+    pub description: String,
+    /// The JSON Schema of its input.
+    pub schema: Value,
+    /// Whether the server says that it only looks. Nobody checks that.
+    pub read_only: bool,
+}
+
+/// Most bytes of the name of a tool.
+const NAME: usize = 256;
+
+impl McpToolDescription {
+    /// Reads one entry of a server's list; says in words why it cannot be used.
+    pub(crate) fn read(entry: &Value, limits: &McpLimits) -> Result<McpToolDescription, String> {
+        let name = entry["name"].as_str().filter(|name| !name.is_empty()).ok_or("a tool has no name")?;
+        if name.len() > NAME {
+            return Err(format!("the name of a tool has {} bytes; at most {NAME} are taken", name.len()));
+        }
+        let schema = schema(&entry["inputSchema"]).ok_or_else(|| format!("the schema of `{name}` is no object"))?;
+        let size = schema.to_string().len();
+        if size > limits.schema {
+            return Err(format!("the schema of `{name}` has {size} bytes; at most {} are taken", limits.schema));
+        }
+        let about = ["description", "title"].into_iter().find_map(|field| entry[field].as_str()).unwrap_or(name);
+        Ok(McpToolDescription {
+            name: name.to_owned(),
+            description: clip_middle(about, limits.description),
+            schema,
+            read_only: entry["annotations"]["readOnlyHint"] == Value::Bool(true),
+        })
+    }
+}
+
+/// The schema as providers take it: of an object, with properties.
+fn schema(given: &Value) -> Option<Value> {
+    let mut schema = match given {
+        Value::Null => Map::new(),
+        Value::Object(fields) => fields.clone(),
+        _other => return None,
+    };
+    schema.remove("$schema");
+    if schema.get("type").is_some_and(|kind| kind != "object") {
+        return None;
+    }
+    schema.insert("type".into(), "object".into());
+    schema.entry("properties").or_insert_with(|| json!({}));
+    Some(Value::Object(schema))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_read_as_providers_take_it() {
+        let entry = json!({ "name": "add", "title": "Adds", "inputSchema": { "$schema": "x", "required": ["a"] },
+            "annotations": { "readOnlyHint": true } });
+        let listing = McpToolDescription::read(&entry, &McpLimits::default()).unwrap();
+        assert_eq!((listing.name.as_str(), listing.description.as_str(), listing.read_only), ("add", "Adds", true));
+        assert_eq!(listing.schema, json!({ "type": "object", "properties": {}, "required": ["a"] }));
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_used_says_why() {
+        let limits = McpLimits { schema: 100, ..McpLimits::default() };
+        let why = |entry: Value| McpToolDescription::read(&entry, &limits).unwrap_err();
+        assert_eq!(why(json!(null)), "a tool has no name");
+        assert_eq!(why(json!({ "name": "" })), "a tool has no name");
+        assert_eq!(why(json!({ "name": 3 })), "a tool has no name");
+        assert_eq!(why(json!({ "name": "a", "inputSchema": [] })), "the schema of `a` is no object");
+        assert_eq!(why(json!({ "name": "a", "inputSchema": { "type": "string" } })), "the schema of `a` is no object");
+        assert!(why(json!({ "name": "a".repeat(1000) })).contains("1000 bytes"));
+        let wide = json!({ "name": "a", "inputSchema": { "title": "x".repeat(1000) } });
+        assert!(why(wide).contains("at most 100 are taken"));
+    }
+}

@@ -1,0 +1,147 @@
+//! What of an answer is ready to be passed on, and what waits for its end.
+
+use protocol::{CallId, StopReason, ToolCallRequest};
+
+use super::call::ParsedCall;
+use crate::Delta;
+
+/// The answer so far. From the first calls on everything waits.
+#[derive(Debug, Default)]
+pub(super) struct DeltaBuffer {
+    ready: Vec<Delta>,
+    waiting: Vec<BufferedDelta>,
+    /// Bytes that wait.
+    bytes: usize,
+}
+
+#[derive(Debug)]
+enum BufferedDelta {
+    /// A piece as it came.
+    Delta(Delta),
+    /// Calls, and the text that they were written as.
+    Calls { text: String, calls: Vec<ParsedCall> },
+}
+
+impl DeltaBuffer {
+    /// Adds a character.
+    pub(super) fn push(&mut self, c: char) {
+        self.text(c.encode_utf8(&mut [0; 4]));
+    }
+
+    /// Adds words.
+    pub(super) fn text(&mut self, more: &str) {
+        if more.is_empty() {
+            return;
+        }
+        if self.waiting.is_empty() {
+            return append(&mut self.ready, more);
+        }
+        self.bytes += more.len();
+        match self.waiting.last_mut() {
+            Some(BufferedDelta::Delta(Delta::Text(text))) => text.push_str(more),
+            _other => self.waiting.push(BufferedDelta::Delta(Delta::Text(more.into()))),
+        }
+    }
+
+    /// Adds thoughts.
+    pub(super) fn thinking(&mut self, more: &str) {
+        match self.ready.last_mut() {
+            Some(Delta::Thinking(text)) => text.push_str(more),
+            _other if more.is_empty() => {}
+            _other => self.delta(Delta::Thinking(more.into())),
+        }
+    }
+
+    /// Adds a piece as it came.
+    pub(super) fn delta(&mut self, delta: Delta) {
+        if self.waiting.is_empty() {
+            self.ready.push(delta);
+        } else {
+            self.bytes += delta.bytes();
+            self.waiting.push(BufferedDelta::Delta(delta));
+        }
+    }
+
+    /// Adds calls.
+    pub(super) fn calls(&mut self, text: String, calls: Vec<ParsedCall>) {
+        self.bytes += text.len();
+        self.waiting.push(BufferedDelta::Calls { text, calls });
+    }
+
+    /// Adds an end mark that has no beginning; whether it stands right behind calls.
+    pub(super) fn append_stray_mark(&mut self, mark: &str) -> bool {
+        let Some(BufferedDelta::Calls { text, .. }) = self.waiting.last_mut() else { return false };
+        self.bytes += mark.len();
+        text.push_str(mark);
+        true
+    }
+
+    /// Whether there are calls.
+    pub(super) fn has_calls(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// How many bytes wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.bytes
+    }
+
+    /// What is ready.
+    pub(super) fn take(&mut self) -> Vec<Delta> {
+        std::mem::take(&mut self.ready)
+    }
+
+    /// Makes what waits ready, calls as the text that they were written as.
+    pub(super) fn release_as_text(&mut self) {
+        for part in std::mem::take(&mut self.waiting) {
+            match part {
+                BufferedDelta::Delta(Delta::Text(text)) | BufferedDelta::Calls { text, .. } => {
+                    append(&mut self.ready, &text)
+                }
+                BufferedDelta::Delta(delta) => self.ready.push(delta),
+            }
+        }
+        self.bytes = 0;
+    }
+
+    /// The answer is complete; why the model stopped, if calls count as such. They do not when it was cut or is a
+    /// refusal: nothing in it is certain then.
+    pub(super) fn finish(&mut self, stop: StopReason, turn: u32) -> StopReason {
+        match stop {
+            StopReason::End | StopReason::Calls if self.release_calls(turn) => StopReason::Calls,
+            StopReason::End | StopReason::Calls | StopReason::Length | StopReason::Refusal => {
+                self.release_as_text();
+                stop
+            }
+        }
+    }
+
+    /// Makes what waits ready, calls as calls; whether there are any. White space beside them goes.
+    fn release_calls(&mut self, turn: u32) -> bool {
+        let mut count = 0;
+        for part in std::mem::take(&mut self.waiting) {
+            match part {
+                BufferedDelta::Delta(Delta::Text(text)) => append(&mut self.ready, text.trim()),
+                BufferedDelta::Delta(delta) => self.ready.push(delta),
+                BufferedDelta::Calls { calls, .. } => {
+                    for ParsedCall { tool, input } in calls {
+                        count += 1;
+                        let id = CallId(format!("text-{turn}-{count}"));
+                        self.ready.push(Delta::Call(ToolCallRequest { id, tool, input }));
+                    }
+                }
+            }
+        }
+        self.bytes = 0;
+        count > 0
+    }
+}
+
+/// Neighbouring words are one piece.
+fn append(deltas: &mut Vec<Delta>, more: &str) {
+    match deltas.last_mut() {
+        Some(Delta::Text(text)) => text.push_str(more),
+        _other if more.is_empty() => {}
+        _other => deltas.push(Delta::Text(more.into())),
+    }
+}

@@ -1,0 +1,174 @@
+//! What an answer brought so far, in the same words on every wire.
+
+use std::collections::VecDeque;
+
+use protocol::{CallId, StopReason, ToolCallRequest, Usage};
+use serde_json::Value;
+
+use super::verbatim;
+use crate::{Delta, ModelReply};
+
+/// Why a stream of events is no answer.
+#[derive(Debug)]
+pub(super) enum StreamError {
+    /// An event makes no sense.
+    Malformed(String),
+    /// The provider says that something went wrong.
+    Reported(Value),
+    /// It is too much.
+    TooLarge,
+    /// It ended before the answer did.
+    Cut,
+}
+
+/// The deltas of an answer, and what its end will say.
+#[derive(Debug, Default)]
+pub(super) struct DeltaQueue {
+    ready: VecDeque<Delta>,
+    /// The last call, whose arguments may be only the beginning of what the model meant.
+    incomplete_call: Option<ToolCallRequest>,
+    has_called: bool,
+    is_done: bool,
+    buffered_bytes: usize,
+    pub(super) model: Option<String>,
+    pub(super) usage: Option<Usage>,
+}
+
+impl DeltaQueue {
+    /// The next delta, in order.
+    pub(super) fn take(&mut self) -> Option<Delta> {
+        self.ready.pop_front()
+    }
+
+    /// Whether the answer is complete.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// Counts what a wire keeps until it is whole.
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), StreamError> {
+        self.buffered_bytes = self.buffered_bytes.saturating_add(bytes);
+        if self.buffered_bytes > ModelReply::MAX_BYTES { Err(StreamError::TooLarge) } else { Ok(()) }
+    }
+
+    /// More words for the reader.
+    pub(super) fn text(&mut self, text: String) {
+        if !text.is_empty() {
+            self.push(Delta::Text(text));
+        }
+    }
+
+    /// More of the model's reasoning.
+    pub(super) fn thinking(&mut self, text: String) {
+        if !text.is_empty() {
+            self.push(Delta::Thinking(text));
+        }
+    }
+
+    /// Something that must go back as it is.
+    pub(super) fn opaque(&mut self, wire: &str, json: String) {
+        self.push(Delta::Opaque { provider: wire.into(), json });
+    }
+
+    /// A call whose arguments have ended.
+    pub(super) fn call(&mut self, id: String, tool: String, input: String) {
+        self.flush_call();
+        let is_whole = verbatim::is_object(&input);
+        let call = ToolCallRequest { id: CallId(id), tool, input };
+        if is_whole {
+            self.push(Delta::Call(call));
+        } else {
+            self.incomplete_call = Some(call);
+        }
+    }
+
+    /// The answer is complete. `asked` is the model that was asked, in case the provider did not name it.
+    ///
+    /// At the length limit a call without whole arguments is dropped, since it must not run.
+    pub(super) fn done(&mut self, stop: StopReason, asked: &str) {
+        match stop {
+            StopReason::Length => self.incomplete_call = None,
+            StopReason::End | StopReason::Calls | StopReason::Refusal => self.flush_call(),
+        }
+        let stop = match (stop, self.has_called) {
+            (StopReason::End | StopReason::Calls, true) => StopReason::Calls,
+            (StopReason::End | StopReason::Calls, false) => StopReason::End,
+            (StopReason::Length | StopReason::Refusal, _) => stop,
+        };
+        if self.usage.is_none() {
+            tracing::warn!(model = asked, "the provider did not say how many tokens the answer used");
+        }
+        let model = self.model.take().filter(|model| !model.is_empty()).unwrap_or_else(|| asked.to_owned());
+        self.push(Delta::Done { stop, usage: self.usage.unwrap_or_default(), model });
+        self.is_done = true;
+    }
+
+    fn push(&mut self, delta: Delta) {
+        self.flush_call();
+        self.has_called |= matches!(delta, Delta::Call(_));
+        self.ready.push_back(delta);
+    }
+
+    /// What follows shows that the last call had ended, whatever its arguments are. None at all are an empty object.
+    fn flush_call(&mut self) {
+        let Some(mut call) = self.incomplete_call.take() else { return };
+        if call.input.trim().is_empty() {
+            call.input = "{}".into();
+        }
+        self.push(Delta::Call(call));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(tell: impl FnOnce(&mut DeltaQueue)) -> Vec<Delta> {
+        let mut arrival = DeltaQueue::default();
+        tell(&mut arrival);
+        std::iter::from_fn(|| arrival.take()).collect()
+    }
+
+    fn input(delta: &Delta) -> Option<&str> {
+        if let Delta::Call(call) = delta { Some(&call.input) } else { None }
+    }
+
+    fn inputs(deltas: &[Delta]) -> Vec<&str> {
+        deltas.iter().filter_map(input).collect()
+    }
+
+    fn call(arrival: &mut DeltaQueue, input: &str) {
+        arrival.call("1".into(), "t".into(), input.into());
+    }
+
+    #[test]
+    fn at_the_length_limit_only_whole_calls_remain() {
+        for last in ["", "{\"a\":", "{\"a\":1", "12"] {
+            let deltas = told(|arrival| {
+                call(arrival, "");
+                call(arrival, "{}");
+                call(arrival, last);
+                arrival.done(StopReason::Length, "m");
+            });
+            assert_eq!(inputs(&deltas), ["{}", "{}"], "{last}");
+            assert!(matches!(deltas.last(), Some(Delta::Done { stop: StopReason::Length, .. })));
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_not_json_is_passed_on_and_an_empty_one_is_an_object() {
+        let deltas = told(|arrival| {
+            call(arrival, "{oops");
+            call(arrival, " ");
+            arrival.done(StopReason::End, "m");
+        });
+        assert_eq!(inputs(&deltas), ["{oops", "{}"]);
+        assert!(matches!(&deltas[2], Delta::Done { stop: StopReason::Calls, model, .. } if model == "m"));
+    }
+
+    #[test]
+    fn a_stop_for_calls_without_any_is_an_end() {
+        let deltas = told(|arrival| arrival.done(StopReason::Calls, "m"));
+        assert!(matches!(deltas[..], [Delta::Done { stop: StopReason::End, .. }]));
+    }
+}

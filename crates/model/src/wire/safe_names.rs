@@ -1,0 +1,42 @@
+//! Names and ids that every provider accepts.
+//!
+//! A conversation may have begun with another model, whose ids a provider would refuse, and with them every request
+//! that holds them.
+
+use std::borrow::Cow;
+
+use super::account::digest;
+
+/// The longest name or id that all providers take.
+const MAX_NAME_BYTES: usize = 64;
+
+/// `name` if every provider takes it, else one that stands for it, and always the same one.
+pub(super) fn safe_name(name: &str) -> Cow<'_, str> {
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.chars().all(is_fine) {
+        return name.into();
+    }
+    let digest = digest(name);
+    let kept = name.chars().take(MAX_NAME_BYTES - digest.len() - 1);
+    let mut safe: String = kept.map(|c| if is_fine(c) { c } else { '_' }).collect();
+    safe.push('_');
+    safe.push_str(&digest);
+    safe.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fine_name_stays_and_another_is_replaced_by_one_of_its_own() {
+        assert_eq!(safe_name("toolu_01-Ab"), "toolu_01-Ab");
+        let (dotted, spaced) = (safe_name("a.b"), safe_name("a b"));
+        assert!(dotted.starts_with("a_b_") && spaced.starts_with("a_b_") && dotted != spaced);
+        assert_eq!(safe_name("a.b"), dotted);
+        for name in ["", "é", &"x".repeat(65), &"漢".repeat(70)] {
+            let safe = safe_name(name);
+            assert!(safe.len() <= MAX_NAME_BYTES && safe.len() > 8 && safe.is_ascii(), "{safe}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The address of a page.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use reqwest::Url;
+
+use super::FetchError;
+
+/// Most bytes of an address.
+const LONGEST: usize = 2048;
+
+/// How much of a wrong address is repeated.
+const SHOWN: usize = 200;
+
+/// The address of a page: of http or https, with a host, without credentials. The host is in its one plain form,
+/// however it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageUrl(Url);
+
+impl PageUrl {
+    /// Reads an address.
+    pub fn parse(text: &str) -> Result<PageUrl, FetchError> {
+        let url = Url::parse(text.trim()).map_err(|error| unusable(text, error.to_string()))?;
+        PageUrl::new(url)
+    }
+
+    /// The whole address.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The host as rules name it: without brackets, and without the dot that may end a name.
+    pub fn host(&self) -> &str {
+        let host = self.0.host_str().unwrap_or_default();
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        bare.unwrap_or_else(|| host.strip_suffix('.').unwrap_or(host))
+    }
+
+    pub(super) fn url(&self) -> &Url {
+        &self.0
+    }
+
+    /// The port that is asked.
+    pub(super) fn port(&self) -> u16 {
+        self.0.port_or_known_default().unwrap_or_default()
+    }
+
+    /// The address that the host has without being looked up: one that is written out, or this machine's.
+    pub(super) fn known_address(&self) -> Option<IpAddr> {
+        let host = self.host();
+        let is_here = host == "localhost" || host.ends_with(".localhost");
+        host.parse().ok().or_else(|| is_here.then_some(IpAddr::V4(Ipv4Addr::LOCALHOST)))
+    }
+
+    /// Where a redirect from here leads.
+    pub(super) fn join(&self, location: &str) -> Result<PageUrl, FetchError> {
+        let why = |why| unusable(location, format!("{} redirects there, but {why}", self.host()));
+        let url = self.0.join(location).map_err(|error| why(error.to_string()))?;
+        PageUrl::new(url).map_err(|error| match error {
+            FetchError::InvalidUrl { why: reason, .. } => why(reason),
+            other => other,
+        })
+    }
+
+    /// Whether a redirect to `next` stays where it is: with the same server, or with the same host over TLS.
+    pub(super) fn may_redirect_to(&self, next: &PageUrl) -> bool {
+        let (here, there) = (&self.0, &next.0);
+        let same_server = here.scheme() == there.scheme() && here.port() == there.port();
+        let secured =
+            here.scheme() == "http" && there.scheme() == "https" && (here.port(), there.port()) == (None, None);
+        self.host() == next.host() && (same_server || secured)
+    }
+
+    fn new(mut url: Url) -> Result<PageUrl, FetchError> {
+        let why = match url.scheme() {
+            "http" | "https" if url.as_str().len() > LONGEST => format!("it has more than {LONGEST} bytes"),
+            "http" | "https" if !url.username().is_empty() || url.password().is_some() => {
+                "credentials are not sent; leave out what stands before the `@`".into()
+            }
+            "http" | "https" if url.has_host() => {
+                url.set_fragment(None);
+                return Ok(PageUrl(url));
+            }
+            "http" | "https" => "it has no host".into(),
+            other => format!("`{}` is neither http nor https", short(other)),
+        };
+        Err(unusable(url.as_str(), why))
+    }
+}
+
+fn unusable(url: &str, why: String) -> FetchError {
+    let bare = match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        (None, _) | (_, None) => url.to_owned(),
+    };
+    FetchError::InvalidUrl { url: short(&bare), why }
+}
+
+/// The text, cut short and in one line.
+fn short(text: &str) -> String {
+    let mut letters = text.chars().filter(|letter| !letter.is_control());
+    let mut shown: String = letters.by_ref().take(SHOWN).collect();
+    if letters.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_one_form_however_it_is_written() {
+        for (text, host, known) in [
+            ("http://0x7f.1/", "127.0.0.1", true),
+            ("http://2130706433/", "127.0.0.1", true),
+            ("http://127.1", "127.0.0.1", true),
+            ("http://017700000001/", "127.0.0.1", true),
+            ("http://127.0.0.1./", "127.0.0.1", true),
+            ("http://①②⑦.0.0.1/", "127.0.0.1", true),
+            ("http://%31%32%37.0.0.1/", "127.0.0.1", true),
+            ("http://[::ffff:127.0.0.1]/", "::ffff:7f00:1", true),
+            ("http://[0:0::1]:80/", "::1", true),
+            ("http://localhost./", "localhost", true),
+            ("http://LOCALHOST:8080/", "localhost", true),
+            ("http://a.b.localhost/", "a.b.localhost", true),
+            (" https://Docs.RS./x#y ", "docs.rs", false),
+            ("https:docs.rs", "docs.rs", false),
+            ("http://localhost.example.com/", "localhost.example.com", false),
+        ] {
+            let target = PageUrl::parse(text).unwrap();
+            assert_eq!((target.host(), target.known_address().is_some()), (host, known), "{text}");
+            assert!(!target.as_str().contains('#'));
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_of_a_page_is_refused_without_its_password() {
+        let long = format!("https://docs.rs/{}", "x".repeat(LONGEST));
+        for (text, why) in [
+            ("docs.rs", "relative URL without a base"),
+            ("file:///etc/passwd", "`file` is neither http nor https"),
+            ("javascript:alert(1)", "neither http nor https"),
+            ("ftp://me:pw@example.com/", "neither http nor https"),
+            ("https://me:pw@example.com/", "credentials"),
+            ("https://me@example.com/", "credentials"),
+            ("http://", "empty host"),
+            ("http://256.256.256.256/", "invalid IPv4"),
+            (&long, "more than 2048 bytes"),
+        ] {
+            let error = PageUrl::parse(text).unwrap_err().to_string();
+            assert!(error.contains(why) && !error.contains("pw") && error.len() < 400, "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_stays_with_its_server_or_goes_over_to_tls() {
+        for (from, to, stays) in [
+            ("http://a.example/x", "/y", true),
+            ("http://a.example/x", "?q", true),
+            ("http://a.example/x", "//a.example/y", true),
+            ("http://a.example/x", "https://a.example/y", true),
+            ("http://a.example/x", "http://a.example:80/y", true),
+            ("https://a.example/x", "http://a.example/y", false),
+            ("http://a.example/x", "http://a.example:8080/y", false),
+            ("http://a.example/x", "https://a.example:8443/y", false),
+            ("http://a.example:81/x", "https://a.example/y", false),
+            ("http://a.example/x", "http://www.a.example/x", false),
+            ("http://a.example/x", "http://169.254.169.254/", false),
+        ] {
+            let from = PageUrl::parse(from).unwrap();
+            assert_eq!(from.may_redirect_to(&from.join(to).unwrap()), stays, "{to}");
+        }
+        let from = PageUrl::parse("http://a.example/x").unwrap();
+        for to in ["file:///etc/passwd", "javascript:alert(1)", "http://me:pw@a.example/", "http://"] {
+            let error = from.join(to).unwrap_err().to_string();
+            assert!(error.contains("a.example redirects there, but ") && !error.contains("pw"), "{error}");
+        }
+    }
+}

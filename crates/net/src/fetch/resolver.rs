@@ -1,0 +1,94 @@
+//! From names to addresses that may be connected to.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::{FetchError, PageUrl};
+
+/// Who says which addresses may be connected to.
+pub trait AddressGate: Send + Sync + fmt::Debug {
+    /// Whether this host may be asked at this address.
+    fn may_connect(&self, host: &str, machine: SocketAddr) -> bool;
+}
+
+/// A name that is being looked up.
+pub type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+
+/// Who knows the addresses of names.
+pub trait NameResolver: Send + Sync + fmt::Debug {
+    /// Looks up a name.
+    fn lookup(&self, name: String) -> LookupFuture;
+}
+
+/// The machine's own way to look names up.
+#[derive(Debug)]
+pub(super) struct SystemResolver;
+
+impl NameResolver for SystemResolver {
+    fn lookup(&self, name: String) -> LookupFuture {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// Refuses a host whose address is known without looking it up, and may not be connected to.
+pub(super) fn check_known(target: &PageUrl, gate: &dyn AddressGate) -> Result<(), FetchError> {
+    target.known_address().map_or(Ok(()), |address| check(gate, target, address))
+}
+
+/// Refuses a name that means an address here that may not be connected to. One that means nothing here passes: a proxy
+/// on this machine knows no more names, and one elsewhere may be the only way to look them up.
+pub(super) async fn check_named(
+    target: &PageUrl,
+    gate: &dyn AddressGate,
+    names: &dyn NameResolver,
+) -> Result<(), FetchError> {
+    if target.known_address().is_some() {
+        return Ok(());
+    }
+    let addresses = names.lookup(target.host().to_owned()).await.unwrap_or_default();
+    addresses.into_iter().try_for_each(|address| check(gate, target, address))
+}
+
+fn check(gate: &dyn AddressGate, target: &PageUrl, address: IpAddr) -> Result<(), FetchError> {
+    let host = target.host();
+    if gate.may_connect(host, SocketAddr::new(address, target.port())) {
+        Ok(())
+    } else {
+        Err(FetchError::AddressForbidden { host: host.to_owned(), address })
+    }
+}
+
+/// Looks up names for one connection. What it gives is what is connected to.
+pub(super) struct GatedResolver {
+    pub(super) target: PageUrl,
+    /// Names of proxies, which the user chose.
+    pub(super) proxies: Vec<String>,
+    pub(super) gate: Arc<dyn AddressGate>,
+    pub(super) resolver: Arc<dyn NameResolver>,
+}
+
+impl Resolve for GatedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let name = name.as_str().to_owned();
+        let is_free = self.target.url().host_str() != Some(&name) && self.proxies.contains(&name);
+        let (gate, target) = (Arc::clone(&self.gate), self.target.clone());
+        let looking = self.resolver.lookup(name);
+        Box::pin(async move {
+            let addresses = looking.await?;
+            if !is_free {
+                addresses.iter().try_for_each(|&address| check(&*gate, &target, address))?;
+            }
+            // The port comes with the address that is asked for.
+            let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(addresses)
+        })
+    }
+}

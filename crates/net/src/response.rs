@@ -1,0 +1,97 @@
+//! A server's answer, while it arrives.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::Response;
+use tokio::time::{Instant, timeout};
+
+use crate::{HttpTimeouts, NetError, wait};
+
+/// A server's answer: its head is here, its body arrives.
+pub struct HttpResponse {
+    response: Response,
+    host: String,
+    timeouts: HttpTimeouts,
+    phase: BodyPhase,
+}
+
+/// What the next piece of the body is waited for.
+enum BodyPhase {
+    FirstByte(Instant),
+    Further,
+}
+
+impl HttpResponse {
+    /// An answer whose head has arrived, and whose first byte is due.
+    pub(crate) fn new(response: Response, host: String, patience: HttpTimeouts, due: Instant) -> HttpResponse {
+        HttpResponse { response, host, timeouts: patience, phase: BodyPhase::FirstByte(due) }
+    }
+
+    /// The status code.
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// Whether the server did what it was asked.
+    pub fn is_success(&self) -> bool {
+        self.response.status().is_success()
+    }
+
+    /// A header of the answer; none if it is absent or not text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.response.headers().get(name)?.to_str().ok()
+    }
+
+    /// The next piece of the body; none at its end. What has arrived is given before any waiting is called too long.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, NetError> {
+        let deadline = match self.phase {
+            BodyPhase::FirstByte(due) => due,
+            BodyPhase::Further => Instant::now() + self.timeouts.idle,
+        };
+        let Some(read) = wait::until(deadline, self.response.chunk()).await else { return Err(self.timeout_error()) };
+        self.phase = BodyPhase::Further;
+        read.map_err(|error| NetError::from_body(&self.host, &error))
+    }
+
+    /// The body as text, as far as `limit` bytes.
+    pub async fn text(mut self, limit: usize) -> Result<String, NetError> {
+        let mut body = Vec::new();
+        while body.len() < limit {
+            let Some(chunk) = self.chunk().await? else { break };
+            body.extend_from_slice(&chunk[..chunk.len().min(limit - body.len())]);
+        }
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
+    /// What arrives of the body within `time`, as text and as far as `limit` bytes, whether or not it ends well.
+    pub async fn excerpt(mut self, limit: usize, time: Duration) -> String {
+        let mut body = Vec::new();
+        let reading = async {
+            while let Ok(Some(chunk)) = self.chunk().await {
+                body.extend_from_slice(&chunk[..chunk.len().min(limit - body.len())]);
+                if body.len() == limit {
+                    break;
+                }
+            }
+        };
+        // Whether the time was enough does not matter: what arrived counts.
+        let _ = timeout(time, reading).await;
+        String::from_utf8_lossy(&body).into_owned()
+    }
+
+    fn timeout_error(&self) -> NetError {
+        let host = self.host.clone();
+        match self.phase {
+            BodyPhase::FirstByte(_) => NetError::FirstByte { host, after: self.timeouts.first_byte },
+            BodyPhase::Further => NetError::Idle { host, after: self.timeouts.idle },
+        }
+    }
+}
+
+impl fmt::Debug for HttpResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "answer {} of {}", self.status(), self.host)
+    }
+}

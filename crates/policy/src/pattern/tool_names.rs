@@ -1,0 +1,148 @@
+//! Names of tools in rules: ours, and those that people know from elsewhere.
+
+use super::WordPattern;
+
+/// What the calls of a tool do, as far as rules can tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolCallKind {
+    Shell,
+    Read,
+    Edit,
+    Fetch,
+    /// Agents, by their types.
+    Agent,
+    /// The session's own state.
+    Session,
+    Other,
+}
+
+/// The tool of a rule.
+#[derive(Debug)]
+pub(super) struct RuleToolName {
+    pub(super) kind: ToolCallKind,
+    /// The one tool it is about; none for a whole family.
+    pub(super) only: Option<WordPattern>,
+    /// Its name in our words.
+    pub(super) canonical: String,
+}
+
+/// Families of tools, by our name for them and by others'.
+const FAMILIES: [(ToolCallKind, &str, &[&str]); 5] = [
+    (ToolCallKind::Shell, "shell", &["Bash", "bash", "Shell"]),
+    (ToolCallKind::Read, "read", &["Read", "Grep", "Glob", "LS"]),
+    (ToolCallKind::Edit, "edit", &["Edit", "Write", "write", "MultiEdit", "NotebookEdit"]),
+    (ToolCallKind::Fetch, "fetch", &["WebFetch", "url"]),
+    (ToolCallKind::Agent, "task", &["Agent", "Task"]),
+];
+
+/// Tools that go by their own name.
+const TOOLS: [(ToolCallKind, &str); 29] = [
+    (ToolCallKind::Read, "view"),
+    (ToolCallKind::Read, "grep"),
+    (ToolCallKind::Read, "glob"),
+    (ToolCallKind::Edit, "create"),
+    (ToolCallKind::Edit, "apply_patch"),
+    (ToolCallKind::Fetch, "web_fetch"),
+    (ToolCallKind::Session, "ask_user"),
+    (ToolCallKind::Session, "list_agents"),
+    (ToolCallKind::Session, "read_agent"),
+    (ToolCallKind::Session, "write_agent"),
+    (ToolCallKind::Session, "stop_agent"),
+    (ToolCallKind::Session, "wait"),
+    (ToolCallKind::Session, "tool_search"),
+    (ToolCallKind::Session, "skill"),
+    (ToolCallKind::Session, "list_shells"),
+    (ToolCallKind::Session, "read_shell"),
+    (ToolCallKind::Session, "stop_shell"),
+    (ToolCallKind::Session, "report_intent"),
+    (ToolCallKind::Session, "sql"),
+    (ToolCallKind::Session, "TaskCreate"),
+    (ToolCallKind::Session, "TaskGet"),
+    (ToolCallKind::Session, "TaskList"),
+    (ToolCallKind::Session, "TaskUpdate"),
+    (ToolCallKind::Session, "TaskOutput"),
+    (ToolCallKind::Session, "TaskStop"),
+    (ToolCallKind::Session, "until"),
+    (ToolCallKind::Session, "write_plan"),
+    (ToolCallKind::Session, "exit_plan_mode"),
+    (ToolCallKind::Session, "task_complete"),
+];
+
+/// Shorter names are near to too many others to guess at.
+const MIN_GUESS_LENGTH: usize = 4;
+
+impl RuleToolName {
+    pub(super) fn read(name: &str) -> Result<RuleToolName, String> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "_-./*".contains(c);
+        if name.is_empty() {
+            return Err("it names no tool".into());
+        }
+        if let Some(odd) = name.chars().find(|&c| !allowed(c)) {
+            return Err(format!("a tool's name has no {odd:?} in it"));
+        }
+        let family = FAMILIES.iter().find(|(_, ours, others)| *ours == name || others.contains(&name));
+        if let Some((kind, ours, _)) = family {
+            return Ok(RuleToolName { kind: *kind, only: None, canonical: (*ours).into() });
+        }
+        let kind = match TOOLS.iter().find(|(_, tool)| *tool == name) {
+            Some((kind, _)) => *kind,
+            None => unknown(name)?,
+        };
+        Ok(RuleToolName { kind, only: Some(WordPattern::glob(name)), canonical: name.into() })
+    }
+}
+
+/// What the calls of a tool of ours do, by any of its names.
+pub(super) fn kind_of(tool: &str) -> Option<ToolCallKind> {
+    let family = FAMILIES.iter().find(|(_, ours, others)| *ours == tool || others.contains(&tool));
+    let family = family.map(|(kind, ..)| *kind);
+    family.or_else(|| TOOLS.iter().find(|(_, name)| *name == tool).map(|(kind, _)| *kind))
+}
+
+/// A tool that is not known may come later, unless its name looks like a slip.
+fn unknown(name: &str) -> Result<ToolCallKind, String> {
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return Err("a tool's name begins with a letter".into());
+    }
+    let known = FAMILIES.iter().flat_map(|(_, ours, others)| std::iter::once(ours).chain(*others));
+    let known = known.chain(TOOLS.iter().map(|(_, tool)| tool)).filter(|known| known.len() >= MIN_GUESS_LENGTH);
+    let meant = known.map(|known| (distance(name, known), known)).min_by_key(|(steps, _)| *steps);
+    match meant {
+        Some((steps, meant)) if steps <= 1 || (steps == 2 && (name.len() > 6 || is_shuffled(name, meant))) => {
+            Err(format!("there is no tool `{name}`; did you mean `{meant}`?"))
+        }
+        Some(_) | None => Ok(ToolCallKind::Other),
+    }
+}
+
+/// Whether both are made of the same letters.
+fn is_shuffled(one: &str, other: &str) -> bool {
+    let letters = |name: &str| {
+        let mut letters: Vec<char> = name.to_ascii_lowercase().chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    letters(one) == letters(other)
+}
+
+/// How many letters must be changed, added or left out to make one name of the other, whatever their case.
+fn distance(one: &str, other: &str) -> usize {
+    strsim::levenshtein(&one.to_ascii_lowercase(), &other.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_told_from_tools_that_come_later() {
+        for (slip, meant) in
+            [("shel", "shell"), ("SHELL", "shell"), ("Webfetch", "WebFetch"), ("aply_pach", "apply_patch")]
+        {
+            assert!(RuleToolName::read(slip).unwrap_err().contains(meant), "{slip}");
+        }
+        for later in ["mcp__github__search", "mcp__github__*", "lsp", "memory"] {
+            assert_eq!(RuleToolName::read(later).unwrap().kind, ToolCallKind::Other, "{later}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Patterns for single words, and how the text of a rule falls into words.
+
+use std::fmt;
+
+/// A pattern for one word: `*` is any text, `?` any character.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct WordPattern {
+    pieces: Vec<WordPatternPiece>,
+}
+
+impl fmt::Debug for WordPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.text())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WordPatternPiece {
+    This(char),
+    One,
+    Many,
+}
+
+impl WordPattern {
+    /// Reads a pattern without quotes.
+    pub(crate) fn glob(text: &str) -> WordPattern {
+        let piece = |c| match c {
+            '*' => WordPatternPiece::Many,
+            '?' => WordPatternPiece::One,
+            c => WordPatternPiece::This(c),
+        };
+        WordPattern { pieces: text.chars().map(piece).collect() }
+    }
+
+    /// Whether it is a `*` alone.
+    pub(super) fn is_any(&self) -> bool {
+        !self.pieces.is_empty() && self.pieces.iter().all(|piece| *piece == WordPatternPiece::Many)
+    }
+
+    /// The word itself, if there is only one that it matches.
+    pub(crate) fn literal(&self) -> Option<String> {
+        let only = |piece: &WordPatternPiece| match piece {
+            WordPatternPiece::This(c) => Some(*c),
+            WordPatternPiece::One | WordPatternPiece::Many => None,
+        };
+        self.pieces.iter().map(only).collect()
+    }
+
+    /// The pattern as a shell would write it.
+    pub(super) fn text(&self) -> String {
+        let written = |piece: &WordPatternPiece| match piece {
+            WordPatternPiece::This(c) => *c,
+            WordPatternPiece::One => '?',
+            WordPatternPiece::Many => '*',
+        };
+        self.pieces.iter().map(written).collect()
+    }
+
+    /// Whether the whole word matches.
+    pub(crate) fn matches(&self, word: &str) -> bool {
+        let word: Vec<char> = word.chars().collect();
+        let (mut at, mut seen) = (0, 0);
+        // Where the last `*` stands, and how much of the word it has taken.
+        let mut star: Option<(usize, usize)> = None;
+        while seen < word.len() {
+            match self.pieces.get(at) {
+                Some(WordPatternPiece::Many) => {
+                    star = Some((at, seen));
+                    at += 1;
+                    continue;
+                }
+                Some(WordPatternPiece::This(c)) if *c == word[seen] => {}
+                Some(WordPatternPiece::One) => {}
+                Some(WordPatternPiece::This(_)) | None => {
+                    let Some((place, taken)) = star else { return false };
+                    star = Some((place, taken + 1));
+                    (at, seen) = (place + 1, taken + 1);
+                    continue;
+                }
+            }
+            at += 1;
+            seen += 1;
+        }
+        self.pieces[at..].iter().all(|piece| *piece == WordPatternPiece::Many)
+    }
+
+    /// Whether the word matches, and no wildcard stands for a way out of a folder, or makes an option of it.
+    pub(super) fn matches_within(&self, word: &str) -> bool {
+        if word.starts_with('-') && !matches!(self.pieces.first(), None | Some(WordPatternPiece::This(_))) {
+            return false;
+        }
+        let climbs = || word.split(['/', '=', ':']).any(|part| part == "..");
+        self.matches(word) && (self.literal().is_some() || !climbs() || self.text().contains(".."))
+    }
+
+    /// What stands before a `:*` at its end.
+    pub(super) fn before_colon(&self) -> Option<WordPattern> {
+        let before = self.pieces.strip_suffix(&[WordPatternPiece::This(':'), WordPatternPiece::Many])?;
+        Some(WordPattern { pieces: before.to_vec() })
+    }
+}
+
+/// Splits the text of a rule into words. Quotes and backslashes take a wildcard's meaning away, as in a shell.
+pub(super) fn split(text: &str) -> Result<Vec<WordPattern>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<WordPatternPiece>> = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c.is_whitespace() {
+            words.extend(word.take().map(|pieces| WordPattern { pieces }));
+            continue;
+        }
+        let pieces = word.get_or_insert_default();
+        match c {
+            '\\' => pieces.push(WordPatternPiece::This(chars.next().ok_or("nothing follows its last backslash")?)),
+            '\'' | '"' => read_quoted(c, &mut chars, pieces)?,
+            '*' => pieces.push(WordPatternPiece::Many),
+            '?' => pieces.push(WordPatternPiece::One),
+            c => pieces.push(WordPatternPiece::This(c)),
+        }
+    }
+    words.extend(word.map(|pieces| WordPattern { pieces }));
+    Ok(words)
+}
+
+/// A word as a rule writes it, so that it means only itself.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^~#{}[]".contains(c);
+    if !word.is_empty() && word.chars().all(plain) && !word.ends_with(':') {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn read_quoted(quote: char, chars: &mut std::str::Chars<'_>, pieces: &mut Vec<WordPatternPiece>) -> Result<(), String> {
+    loop {
+        match chars.next() {
+            None => return Err(format!("the quote {quote} is not closed; write \\{quote} to mean the character")),
+            Some(c) if c == quote => return Ok(()),
+            Some('\\') if quote == '"' => {
+                let next = chars.next().ok_or("nothing follows its last backslash")?;
+                if !matches!(next, '"' | '\\' | '$' | '`') {
+                    pieces.push(WordPatternPiece::This('\\'));
+                }
+                pieces.push(WordPatternPiece::This(next));
+            }
+            Some(c) => pieces.push(WordPatternPiece::This(c)),
+        }
+    }
+}

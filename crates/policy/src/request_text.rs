@@ -1,0 +1,69 @@
+//! A call as a person writes it down to ask about: a tool, and what it would be given.
+
+use std::path::Path;
+
+use crate::pattern::ToolCallKind;
+use crate::{FilesystemFacts, PermissionRequest, RequestedAct, pattern};
+
+/// Why a text is no call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no call: {problem}")]
+pub struct RequestParseError {
+    /// The text.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl PermissionRequest {
+    /// Reads a call such as `shell(git push)` or `edit(src/a.rs)`. Relative paths begin in `cwd`; where they really
+    /// lead is for the caller to find out.
+    pub fn parse(text: &str, cwd: &Path) -> Result<PermissionRequest, RequestParseError> {
+        let text = text.trim();
+        match text.split_once('(') {
+            Some((tool, rest)) => match rest.strip_suffix(')') {
+                Some(given) => PermissionRequest::of(tool.trim_end(), Some(given), cwd),
+                None => Err(problem(text, "its last parenthesis is missing")),
+            },
+            None => PermissionRequest::of(text, None, cwd),
+        }
+    }
+
+    /// A call of a tool with what it is given: a command, a path, an address.
+    pub fn of(tool: &str, given: Option<&str>, cwd: &Path) -> Result<PermissionRequest, RequestParseError> {
+        let (kind, tool) = pattern::tool_of_name(tool).map_err(|why| problem(tool, &why))?;
+        let given = given.filter(|given| !given.trim().is_empty());
+        let missing = |what: &str| problem(&tool, &format!("it does not say {what}"));
+        let acts = match (kind, given) {
+            (ToolCallKind::Shell, Some(command)) => {
+                vec![RequestedAct::Shell {
+                    command: command.into(),
+                    cwd: cwd.into(),
+                    facts: FilesystemFacts::default(),
+                }]
+            }
+            (ToolCallKind::Read, Some(path)) => vec![RequestedAct::Read(cwd.join(path))],
+            (ToolCallKind::Edit, Some(path)) if tool == "create" => vec![RequestedAct::Edit(cwd.join(path))],
+            // What a file is changed in is shown.
+            (ToolCallKind::Edit, Some(path)) => {
+                vec![RequestedAct::Read(cwd.join(path)), RequestedAct::Edit(cwd.join(path))]
+            }
+            (ToolCallKind::Fetch, Some(address)) if address.contains("://") => {
+                vec![RequestedAct::Fetch(address.into())]
+            }
+            (ToolCallKind::Fetch, Some(host)) => vec![RequestedAct::Fetch(format!("https://{host}"))],
+            (ToolCallKind::Agent, Some(name)) => vec![RequestedAct::Agent(name.trim().into())],
+            (ToolCallKind::Session, _) => vec![RequestedAct::Session],
+            (ToolCallKind::Other, _) => vec![RequestedAct::Other],
+            (ToolCallKind::Shell, None) => return Err(missing("which command")),
+            (ToolCallKind::Read | ToolCallKind::Edit, None) => return Err(missing("which file")),
+            (ToolCallKind::Fetch, None) => return Err(missing("which address")),
+            (ToolCallKind::Agent, None) => return Err(missing("which type of agent")),
+        };
+        Ok(PermissionRequest { tool, acts })
+    }
+}
+
+fn problem(text: &str, why: &str) -> RequestParseError {
+    RequestParseError { text: text.chars().filter(|c| !c.is_control()).take(80).collect(), problem: why.into() }
+}

@@ -1,0 +1,127 @@
+//! The folders that commands of a line run in.
+
+use std::path::{Path, PathBuf};
+
+use super::{CommandTiming, ShellWord, SimpleCommand};
+
+/// How many folders of one line are followed.
+const MAX_FOLDERS: usize = 16;
+
+/// Where each command of a line may run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandFolders {
+    by_command: Vec<Vec<PathBuf>>,
+    all: Vec<PathBuf>,
+    /// Whether a command changes the folder of those after it.
+    pub has_changes: bool,
+    /// Whether there are more folders than can be followed.
+    pub too_many: bool,
+}
+
+impl CommandFolders {
+    /// Follows commands that start in a folder. `go` says where a change from one folder to another may lead.
+    pub fn follow(
+        commands: &[SimpleCommand],
+        start: &Path,
+        mut go: impl FnMut(&Path, &str) -> Vec<PathBuf>,
+    ) -> CommandFolders {
+        let mut places = CommandFolders { all: vec![start.to_owned()], ..CommandFolders::default() };
+        places.has_changes = commands.iter().any(moves);
+        let in_order =
+            commands.iter().filter(|simple| moves(simple)).all(|simple| simple.timing != CommandTiming::Unordered);
+        let mut current = places.all.clone();
+        for simple in commands {
+            let mut own = current.clone();
+            for folder in options(simple) {
+                let next = own.iter().flat_map(|from| go(from, folder)).collect::<Vec<_>>();
+                own.extend(next);
+                own.truncate(MAX_FOLDERS * 2);
+            }
+            own.iter().for_each(|folder| places.add(folder));
+            places.by_command.push(own);
+            if !moves(simple) {
+                continue;
+            }
+            let mut next = next(simple, &current, &places.all, &mut go);
+            if simple.timing != CommandTiming::Once || !in_order {
+                next.extend(current);
+            }
+            next.dedup();
+            next.truncate(MAX_FOLDERS * 2);
+            current = next;
+            current.iter().for_each(|folder| places.add(folder));
+        }
+        // What may run again runs where a later command went.
+        if !in_order {
+            places.by_command = vec![places.all.clone(); commands.len()];
+        }
+        places
+    }
+
+    fn add(&mut self, folder: &Path) {
+        if self.all.iter().any(|known| known == folder) {
+            return;
+        }
+        self.too_many |= self.all.len() > MAX_FOLDERS;
+        if !self.too_many {
+            self.all.push(folder.to_owned());
+        }
+    }
+
+    /// The folders that a command may run in; every one where it is not known.
+    pub fn at(&self, command: usize) -> &[PathBuf] {
+        self.by_command.get(command).unwrap_or(&self.all)
+    }
+
+    /// Every folder that a command may run in.
+    pub fn all(&self) -> &[PathBuf] {
+        &self.all
+    }
+
+    /// The folder that the commands start in.
+    pub fn first(&self) -> &Path {
+        self.all.first().map_or(Path::new("/"), PathBuf::as_path)
+    }
+}
+
+/// Whether a command changes the folder of its shell.
+fn moves(simple: &SimpleCommand) -> bool {
+    matches!(simple.name.rsplit('/').next(), Some("cd" | "pushd" | "popd"))
+}
+
+/// Where a change of folder leads. Going back leads to wherever the commands were before.
+fn next(
+    simple: &SimpleCommand,
+    current: &[PathBuf],
+    before: &[PathBuf],
+    go: &mut impl FnMut(&Path, &str) -> Vec<PathBuf>,
+) -> Vec<PathBuf> {
+    let targets: Vec<&str> = simple.args.iter().map(text).filter(|text| !text.starts_with('-')).collect();
+    let back = simple.args.iter().any(|word| text(word) == "-") || simple.name.ends_with("popd");
+    let targets = match targets.as_slice() {
+        [] if simple.args.is_empty() && simple.name.ends_with("cd") => vec!["~"],
+        [] => return before.to_vec(),
+        targets => targets.to_vec(),
+    };
+    let led = current.iter().flat_map(|from| targets.iter().flat_map(|target| go(from, target)).collect::<Vec<_>>());
+    let mut led: Vec<PathBuf> = led.collect();
+    if back || simple.name.ends_with("pushd") {
+        led.extend(before.iter().cloned());
+    }
+    led
+}
+
+/// The folders that an option lets a program work in.
+fn options(simple: &SimpleCommand) -> impl Iterator<Item = &str> {
+    let before = std::iter::once("").chain(simple.args.iter().map(text));
+    simple.args.iter().map(text).zip(before).filter_map(|(word, before)| match before {
+        "-C" | "--chdir" | "--directory" => Some(word),
+        _ => word.strip_prefix("-C").or_else(|| word.strip_prefix("--directory=")).filter(|rest| !rest.is_empty()),
+    })
+}
+
+fn text(word: &ShellWord) -> &str {
+    match word {
+        ShellWord::Known(text) | ShellWord::Glob(text) | ShellWord::Unknown(text) => text,
+    }
+}

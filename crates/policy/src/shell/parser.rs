@@ -1,0 +1,188 @@
+//! A place in a text, and the small steps over it.
+
+use super::here::HereDocument;
+use super::raw_command::RawScript;
+use super::{CommandTiming, UnclearPart};
+
+/// How deep constructs may stand in each other.
+pub(super) const MAX_DEPTH: usize = 16;
+
+/// Reads a text from left to right, strictly: what it is not sure of, it refuses.
+#[derive(Debug)]
+pub(super) struct ShellParser<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    pub(super) depth: usize,
+    pub(super) found: RawScript,
+    /// When the simple command runs that is read next.
+    pub(super) timing: CommandTiming,
+    /// Here-documents whose bodies begin after the next newline.
+    pub(super) pending: Vec<HereDocument>,
+}
+
+/// Where reading ended early, and why.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ParseStop {
+    pub(super) at: usize,
+    pub(super) why: &'static str,
+}
+
+pub(super) type ParseResult<T = ()> = Result<T, ParseStop>;
+
+impl<'a> ShellParser<'a> {
+    pub(super) fn new(text: &'a str) -> ShellParser<'a> {
+        ShellParser {
+            text,
+            at: 0,
+            depth: 0,
+            found: RawScript::default(),
+            timing: CommandTiming::Unordered,
+            pending: Vec::new(),
+        }
+    }
+
+    pub(super) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub(super) fn sees(&self, what: &str) -> bool {
+        self.rest().starts_with(what)
+    }
+
+    /// Takes one character.
+    pub(super) fn bump(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    /// Takes exactly this, if it is here.
+    pub(super) fn take(&mut self, what: &str) -> bool {
+        let here = self.sees(what);
+        if here {
+            self.at += what.len();
+        }
+        here
+    }
+
+    /// Takes characters as long as they fit.
+    pub(super) fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
+        let rest = self.rest();
+        let length = rest.find(|c| !fits(c)).unwrap_or(rest.len());
+        self.at += length;
+        rest.get(..length).unwrap_or_default()
+    }
+
+    pub(super) fn stop<T>(&self, why: &'static str) -> ParseResult<T> {
+        Err(ParseStop { at: self.at, why })
+    }
+
+    /// The text from a place to here.
+    pub(super) fn since(&self, from: usize) -> &'a str {
+        self.text.get(from..self.at).unwrap_or_default()
+    }
+
+    /// Notes that a part is unclear, and reading goes on.
+    pub(super) fn doubt(&mut self, from: usize, why: &str) {
+        let part = self.since(from).to_owned();
+        self.found.unclear.push(UnclearPart { part, why: why.to_owned() });
+    }
+
+    /// Reads something that stands in something else.
+    pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
+        if self.depth >= MAX_DEPTH {
+            return self.stop("it is nested too deeply");
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Reads a part of the text as if it were the whole.
+    pub(super) fn within<T>(
+        &mut self,
+        from: usize,
+        to: usize,
+        read: impl FnOnce(&mut Self) -> ParseResult<T>,
+    ) -> ParseResult<T> {
+        let (text, after) = (self.text, self.at);
+        self.text = text.get(..to).unwrap_or_default();
+        self.at = from;
+        let result = self.deeper(read);
+        self.text = text;
+        self.at = after;
+        result
+    }
+
+    /// Reads the commands of a substitution, whose here-documents are its own.
+    pub(super) fn substitution<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
+        if !self.pending.is_empty() {
+            return self.stop("a here-document and a substitution share a line");
+        }
+        let result = self.deeper(read)?;
+        if !self.pending.is_empty() {
+            return self.stop("a here-document has no body");
+        }
+        Ok(result)
+    }
+
+    /// Skips blanks, continued lines and a comment. Only called where a token may begin.
+    pub(super) fn blanks(&mut self) -> ParseResult {
+        loop {
+            self.take_while(|c| c == ' ' || c == '\t');
+            if self.sees("\\\n") {
+                self.continued_line()?;
+            } else if self.sees("#") {
+                self.take_while(|c| c != '\n');
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A continued line joins what stands before and after it, so it only separates where a blank stands before it.
+    fn continued_line(&mut self) -> ParseResult {
+        let before = self.text.get(..self.at).and_then(|text| text.chars().next_back());
+        if !matches!(before, None | Some(' ' | '\t' | '\n')) || !self.pending.is_empty() {
+            return self.stop("a line is continued in the middle of a word");
+        }
+        self.at += 2;
+        Ok(())
+    }
+
+    /// Skips blanks, comments and newlines, with the here-documents after them.
+    pub(super) fn gap(&mut self) -> ParseResult {
+        loop {
+            self.blanks()?;
+            if !self.take("\n") {
+                return Ok(());
+            }
+            self.here_documents()?;
+        }
+    }
+
+    /// The characters up to the next blank or operator, which is how the shell finds its own words.
+    pub(super) fn peek_token(&self) -> &'a str {
+        let rest = self.rest();
+        rest.get(..rest.find(is_break).unwrap_or(rest.len())).unwrap_or_default()
+    }
+
+    /// Takes a word of the shell, such as `then`.
+    pub(super) fn expect(&mut self, word: &'static str) -> ParseResult {
+        if self.peek_token() != word {
+            return self.stop("a word of the shell is missing");
+        }
+        self.at += word.len();
+        Ok(())
+    }
+}
+
+/// Whether a character ends a word.
+pub(super) fn is_break(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>')
+}

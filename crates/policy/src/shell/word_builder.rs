@@ -1,0 +1,102 @@
+//! A word while it is read.
+
+use super::raw_command::RawWord;
+use super::{ShellWord, braces};
+
+/// A word as it grows.
+#[derive(Debug, Default)]
+pub(super) struct WordBuilder {
+    /// What is known of it so far, without quotes.
+    text: String,
+    /// Where the part begins that is not literal.
+    literal: Option<usize>,
+    unknown: bool,
+    pub(super) splits: bool,
+    pub(super) quoted: bool,
+    /// Whether an unquoted glob character stands in it, and whether a quoted one does.
+    glob: bool,
+    quoted_glob: bool,
+    /// Where an unquoted bracket was opened, which is a glob if it is closed.
+    bracket: Option<usize>,
+    /// Whether unquoted braces stand in it.
+    brace: bool,
+}
+
+impl WordBuilder {
+    /// Adds characters that stand for themselves.
+    pub(super) fn quote(&mut self, text: &str) {
+        self.quoted = true;
+        self.quoted_glob |= text.contains(is_glob);
+        self.text.push_str(text);
+    }
+
+    /// Notes that what follows is not literal.
+    pub(super) fn end_literal(&mut self) {
+        self.literal.get_or_insert(self.text.len());
+    }
+
+    pub(super) fn expand(&mut self) {
+        self.end_literal();
+        self.unknown = true;
+    }
+
+    /// A process becomes the name of a descriptor.
+    pub(super) fn process(&mut self) {
+        if self.text.is_empty() && !self.unknown {
+            self.text.push_str("/dev/fd/");
+        }
+        self.expand();
+    }
+
+    pub(super) fn unquoted(&mut self, c: char) {
+        let tilde = c == '~' && (self.text.is_empty() && !self.quoted || self.text.ends_with(['=', ':']));
+        if tilde {
+            self.expand();
+        }
+        match c {
+            '*' | '?' => {
+                self.end_literal();
+                self.glob = true;
+            }
+            '[' => {
+                self.bracket.get_or_insert(self.text.len());
+            }
+            ']' => self.close_bracket(),
+            _ => {}
+        }
+        self.brace |= c == '{';
+        self.text.push(c);
+    }
+
+    pub(super) fn close_bracket(&mut self) {
+        if let Some(open) = self.bracket {
+            self.literal = Some(self.literal.map_or(open, |literal| literal.min(open)));
+            self.glob = true;
+        }
+    }
+
+    pub(super) fn finish(self, written: &str) -> Vec<RawWord> {
+        let prefix = self.text.get(..self.literal.unwrap_or(self.text.len())).unwrap_or_default();
+        let plain = !self.quoted && !self.unknown;
+        if self.brace && braces::may_expand(&self.text) {
+            let prefix = prefix.split('{').next().unwrap_or_default();
+            let expanded = if plain && !self.glob { braces::expand(&self.text) } else { None };
+            let known = |words: Vec<String>| words.iter().map(|word| RawWord::known(word)).collect();
+            return expanded
+                .map(known)
+                .unwrap_or_else(|| vec![RawWord { splits: true, ..RawWord::unknown(written, prefix) }]);
+        }
+        let safe_glob = !self.quoted_glob && !prefix.is_empty() && !prefix.starts_with('-');
+        let word = match (self.unknown, self.glob) {
+            (false, false) => ShellWord::Known(self.text.clone()),
+            (false, true) if safe_glob => ShellWord::Glob(self.text.clone()),
+            (false | true, true) | (true, false) => ShellWord::Unknown(written.to_owned()),
+        };
+        let splits = self.splits || self.glob && !safe_glob;
+        vec![RawWord { word, prefix: prefix.to_owned(), splits, plain }]
+    }
+}
+
+fn is_glob(c: char) -> bool {
+    matches!(c, '*' | '?' | '[' | ']')
+}

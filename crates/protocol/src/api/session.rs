@@ -1,0 +1,294 @@
+//! Parameters and results of the API: flat, boring, in camelCase.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{StopTaskParams, TaskParams};
+use crate::{
+    AgentLimits, Ask, AskDecision, AskId, Budget, Cost, DecidedBy, Image, ListName, MailDelivery, MailId,
+    PermissionMode, ReasoningEffort, RuleEffect, RuleText, SessionId, SessionMode, TaskId, TaskOutcome, TaskState,
+    Timestamp, Usage,
+};
+
+/// What the session is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    /// Its id.
+    pub id: SessionId,
+    /// The folder it works in.
+    pub cwd: String,
+    /// The model it asks, as `--model` takes it.
+    pub model: String,
+    /// What becomes of calls that no rule speaks of.
+    pub permission: PermissionMode,
+    /// How far its own agent goes by itself.
+    #[serde(default)]
+    pub mode: SessionMode,
+    /// The rules that its command line gave, oldest first.
+    #[serde(default)]
+    pub rules: Vec<RuleText>,
+    /// More folders that its file tools may reach.
+    #[serde(default)]
+    pub roots: Vec<String>,
+    /// Whether its model may ask the user questions.
+    #[serde(default)]
+    pub ask_user: bool,
+    /// Most turns that its agents may take together for one prompt.
+    pub max_turns: Option<u32>,
+    /// How many agents it may have.
+    #[serde(default)]
+    pub limits: AgentLimits,
+    /// What it may spend in all.
+    #[serde(default)]
+    pub budget: Budget,
+    /// How hard its model should think; as the provider likes when absent.
+    #[serde(default)]
+    pub effort: Option<ReasoningEffort>,
+    /// The list that its agents share.
+    #[serde(default)]
+    pub list: ListName,
+    /// The first words it was given.
+    pub title: String,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When its last event was committed.
+    pub updated_at: Timestamp,
+    /// The root task's state.
+    pub state: TaskState,
+    /// How the root's last activation ended.
+    pub last_outcome: Option<TaskOutcome>,
+    /// The process that runs it now.
+    pub owner_pid: Option<u32>,
+    /// How many events its log holds.
+    pub events: u64,
+    /// How many turns its agents took.
+    pub turns: u64,
+    /// What its agents used in all.
+    pub usage: Usage,
+    /// What that is counted as, questions that were cut included.
+    #[serde(default)]
+    pub spent: Cost,
+    /// Whether everything that it spent has a price, so that the money in `spent` is all there is.
+    #[serde(default)]
+    pub priced: bool,
+}
+
+/// A message for a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SendParams {
+    /// The task; the root when absent.
+    #[serde(default)]
+    pub task: Option<TaskId>,
+    /// The words.
+    pub text: String,
+    /// Pictures that go with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+    /// When they may be read.
+    pub delivery: MailDelivery,
+    /// What people are shown in place of the words, if that is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<String>,
+}
+
+/// A receipt for a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SendResult {
+    /// The mail that holds it.
+    pub mail: MailId,
+}
+
+/// One ask as every view shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AskView {
+    /// The session it belongs to.
+    pub session: SessionId,
+    /// Its number in the session, from 1, in the order of asking: a name that is short enough to type.
+    pub number: u64,
+    /// The task whose call waits.
+    pub task: TaskId,
+    /// That task's path, such as `/root/tests`.
+    pub path: String,
+    /// When it was asked.
+    pub asked_at: Timestamp,
+    /// What is asked.
+    pub ask: Ask,
+    /// How it stands.
+    pub state: AskState,
+}
+
+/// How an ask stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum AskState {
+    /// It waits.
+    Open,
+    /// It is decided.
+    Decided {
+        /// What was decided.
+        decision: AskDecision,
+        /// Who decided it.
+        by: DecidedBy,
+        /// When.
+        at: Timestamp,
+    },
+    /// Its call ended without a decision.
+    Withdrawn,
+}
+
+/// Which asks are wanted, and which page of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AsksParams {
+    /// Those that are decided or withdrawn too.
+    pub all: bool,
+    /// How many rows to pass over.
+    pub offset: u64,
+    /// How many rows at most; 100 when absent.
+    pub limit: Option<u64>,
+}
+
+/// One page of the asks of a session, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AsksResult {
+    /// The rows.
+    pub asks: Vec<AskView>,
+    /// How many there are in all.
+    pub total: u64,
+}
+
+/// The mode of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModeParams {
+    /// How far its own agent goes by itself.
+    pub mode: SessionMode,
+}
+
+/// What becomes of calls that no rule speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PermissionParams {
+    /// The mode.
+    pub mode: PermissionMode,
+}
+
+/// Changes of the permission rules that hold while this process runs the session, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RulesParams {
+    /// The changes.
+    pub changes: Vec<RuleChange>,
+}
+
+/// A change of the permission rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum RuleChange {
+    /// A rule holds from now on.
+    Add {
+        /// What it says of the calls that it matches.
+        effect: RuleEffect,
+        /// The rule.
+        rule: String,
+    },
+    /// A rule that was added while the session ran does not hold any more. An allow rule may be one of the command line.
+    Remove {
+        /// What it says of the calls that it matches.
+        effect: RuleEffect,
+        /// The rule.
+        rule: String,
+    },
+    /// Only these rules of an effect hold of those that were added while the session ran.
+    Replace {
+        /// What they say of the calls that they match.
+        effect: RuleEffect,
+        /// The rules.
+        rules: Vec<String>,
+    },
+}
+
+/// The plan of a session; nothing when there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanResult {
+    /// The plan, in Markdown.
+    pub text: Option<String>,
+}
+
+/// A plan to keep.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanParams {
+    /// The plan, in Markdown.
+    pub text: String,
+}
+
+/// A decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DecideParams {
+    /// The ask.
+    pub ask: AskId,
+    /// What is decided.
+    pub decision: AskDecision,
+}
+
+/// A decision over the API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AsksDecideParams {
+    /// What is decided.
+    #[serde(flatten)]
+    pub decided: DecideParams,
+    /// Whether the turn is broken off with it, before anything can follow from the decision.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupt: bool,
+}
+
+/// Where a subscription begins, and how often it is told of what happens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SubscribeParams {
+    /// The last sequence number the client has seen; 0 for all.
+    pub after: u64,
+    /// The least time between two messages, in milliseconds: what happens alone is told at once, what happens in a row is
+    /// told together.
+    pub pause_ms: u64,
+}
+
+impl SubscribeParams {
+    /// Everything after a sequence number, as soon as it happens.
+    pub fn after(after: u64) -> SubscribeParams {
+        SubscribeParams { after, ..SubscribeParams::default() }
+    }
+}
+
+/// A command that a person gives from another process: over the session's socket, or in the file of one that nobody runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum SessionCommand {
+    /// Send a message.
+    Send(SendParams),
+    /// Stop the running turn.
+    Interrupt,
+    /// Stop every task and end the run.
+    Stop,
+    /// End the fleet; what it has not done can be gone on with.
+    StopFleet,
+    /// Decide on an ask.
+    Decide(DecideParams),
+    /// Stop a task and everything below it.
+    StopTask(StopTaskParams),
+    /// Send a task that the root waits for to the background.
+    Promote(TaskParams),
+    /// Remove the record of a task that has ended.
+    Forget(TaskParams),
+    /// Go on in another mode.
+    SetMode(ModeParams),
+}

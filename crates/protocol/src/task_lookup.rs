@@ -1,0 +1,117 @@
+//! Which task is meant by what a person or a model wrote: an id, the beginning of one, a name, or a path.
+
+use std::collections::BTreeSet;
+
+use crate::TaskId;
+
+/// The fewest characters that an id may be shortened to.
+const PREFIX: usize = 6;
+
+/// What a task goes by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedTask<T> {
+    /// Its id.
+    pub id: TaskId,
+    /// The task that started it.
+    pub parent: Option<TaskId>,
+    /// Its name.
+    pub name: T,
+    /// Its path, such as `/root/tests`.
+    pub path: T,
+}
+
+/// Why no task was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskLookupError {
+    /// None goes by that.
+    NotFound,
+    /// Several do, by these paths.
+    Ambiguous(Vec<String>),
+}
+
+/// One way in which a task may be meant.
+type TaskMatcher<'a, T> = &'a dyn Fn(&NamedTask<T>) -> bool;
+
+/// The one task among `known` that is meant, seen from the task `from`: its own children are the nearest.
+pub fn find_task<T: AsRef<str>>(
+    known: &[NamedTask<T>],
+    from: &NamedTask<T>,
+    given: &str,
+) -> Result<TaskId, TaskLookupError> {
+    let given = given.trim();
+    let full = if given.starts_with('/') { given.to_owned() } else { format!("{}/{given}", from.path.as_ref()) };
+    let hex = given.strip_prefix("task-").unwrap_or(given);
+    // The surest way of naming comes first.
+    let ways: [TaskMatcher<'_, T>; 4] = [
+        &|task| task.id.to_string() == given || task.path.as_ref() == full,
+        &|task| task.parent == Some(from.id) && task.name.as_ref() == given,
+        &|task| task.name.as_ref() == given,
+        &|task| hex.len() >= PREFIX && task.id.uuid().as_simple().to_string().starts_with(hex),
+    ];
+    for way in ways {
+        let found: BTreeSet<TaskId> = known.iter().filter(|task| way(task)).map(|task| task.id).collect();
+        match (found.len(), found.first()) {
+            (1, Some(id)) => return Ok(*id),
+            (0, _) | (_, None) => {}
+            (_several, Some(_)) => {
+                let paths = known.iter().filter(|task| found.contains(&task.id));
+                return Err(TaskLookupError::Ambiguous(paths.map(|task| task.path.as_ref().to_owned()).collect()));
+            }
+        }
+    }
+    Err(TaskLookupError::NotFound)
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn task(n: u128, parent: u128, path: &'static str) -> NamedTask<&'static str> {
+        let id = |n: u128| TaskId::new(Uuid::from_u128(n << 96));
+        let name = path.rsplit('/').next().unwrap();
+        NamedTask { id: id(n), parent: (n > 1).then(|| id(parent)), name, path }
+    }
+
+    fn tree() -> Vec<NamedTask<&'static str>> {
+        vec![
+            task(1, 0, "/root"),
+            task(0xabc_0001, 1, "/root/tests"),
+            task(0xabc_0002, 1, "/root/docs"),
+            task(3, 0xabc_0001, "/root/tests/unit"),
+            task(4, 0xabc_0002, "/root/docs/unit"),
+            task(5, 0xabc_0002, "/root/docs/tests"),
+        ]
+    }
+
+    fn found(given: &str) -> Result<&'static str, TaskLookupError> {
+        let tree = tree();
+        let id = find_task(&tree, &tree[0], given)?;
+        Ok(tree.iter().find(|task| task.id == id).unwrap().path)
+    }
+
+    #[test]
+    fn a_task_goes_by_its_id_a_part_of_it_its_name_and_its_path() {
+        let whole = tree()[3].id.to_string();
+        assert_eq!(found(&whole), Ok("/root/tests/unit"));
+        assert_eq!(found(" /root/docs/unit "), Ok("/root/docs/unit"));
+        assert_eq!(found("docs/unit"), Ok("/root/docs/unit"));
+        assert_eq!(found("tests"), Ok("/root/tests"), "the nearest of two");
+        assert_eq!(found("root"), Ok("/root"));
+        assert_eq!(found("0abc0002"), Ok("/root/docs"));
+        assert_eq!(found("task-0abc0001"), Ok("/root/tests"));
+    }
+
+    #[test]
+    fn what_is_unclear_is_said() {
+        assert_eq!(
+            found("unit"),
+            Err(TaskLookupError::Ambiguous(vec!["/root/tests/unit".into(), "/root/docs/unit".into()]))
+        );
+        assert_eq!(found("0abc000"), Err(TaskLookupError::Ambiguous(vec!["/root/tests".into(), "/root/docs".into()])));
+        for nobody in ["0abc", "levitate", "", "/"] {
+            assert_eq!(found(nobody), Err(TaskLookupError::NotFound), "{nobody}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! One client's stay: its messages are read in order, its calls answered as they end.
+
+use std::sync::Arc;
+
+use protocol::api::{CallOrdering, Method};
+use serde_json::Value;
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::call_queue::CallQueue;
+use super::{ClientHandle, RequestHandler, ResponseFuture, run_call};
+use crate::{
+    Connection, ConnectionLimits, ErrorObject, FrameError, Framing, MalformedMessage, Outbox, RequestId, RpcMessage,
+    RpcNotification, RpcRequest, RpcResponse, SendError,
+};
+
+/// How many calls of one client may be under way; then it is not read from.
+const MAX_CALLS: usize = 64;
+
+/// Receives a client until it leaves, breaks the frame, or `token` is cancelled.
+pub(super) async fn serve_client(
+    stream: UnixStream,
+    server: Arc<dyn RequestHandler>,
+    line: CallQueue,
+    token: CancellationToken,
+) {
+    let (input, output) = stream.into_split();
+    let mut connection = Connection::new(input, output, Framing::Lines, ConnectionLimits::LOCAL);
+    let gone = CancellationToken::new();
+    let _leaving = gone.clone().drop_guard();
+    let outbox = connection.outbox().clone();
+    let client = ClientHandle::new(outbox.clone(), gone);
+    let mut visit = ClientConnection {
+        server,
+        queue: line,
+        client,
+        room: Arc::new(Semaphore::new(MAX_CALLS)),
+        calls: JoinSet::new(),
+    };
+
+    tokio::select! {
+        () = visit.read(&mut connection) => {}
+        () = outbox.closed() => {}
+        () = token.cancelled() => {}
+    }
+
+    visit.client.disconnect().await;
+    let unfinished = async { while visit.calls.join_next().await.is_some() {} };
+    // Past the grace, calls under way are dropped.
+    tokio::time::timeout(ConnectionLimits::LOCAL.grace, unfinished).await.ok();
+    visit.calls.shutdown().await;
+    connection.close().await;
+}
+
+struct ClientConnection {
+    server: Arc<dyn RequestHandler>,
+    queue: CallQueue,
+    client: ClientHandle,
+    room: Arc<Semaphore>,
+    calls: JoinSet<()>,
+}
+
+impl ClientConnection {
+    async fn read(&mut self, connection: &mut Connection<OwnedReadHalf>) {
+        loop {
+            let outbox = connection.outbox().clone();
+            match connection.next().await {
+                Ok(Some(Ok(RpcMessage::Request(request)))) => self.request(request, outbox).await,
+                Ok(Some(Ok(RpcMessage::Notification(notification)))) => self.notification(notification).await,
+                // Nothing was asked of the client.
+                Ok(Some(Ok(RpcMessage::Response(_)))) => {}
+                Ok(Some(Err(MalformedMessage { id, error }))) => respond(&outbox, id, Err(error)).await,
+                Ok(None) | Err(FrameError::Truncated | FrameError::Io(_)) => return,
+                Err(error @ (FrameError::TooLarge { .. } | FrameError::Header(_))) => {
+                    return outbox.close(ErrorObject::invalid(error.to_string()));
+                }
+            }
+        }
+    }
+
+    async fn request(&mut self, RpcRequest { id, method, params }: RpcRequest, outbox: Outbox) {
+        let Some(room) = self.room().await else { return };
+        let answering = self.start_call(&method, params);
+        self.calls.spawn(async move {
+            respond(&outbox, Some(id), answering.await).await;
+            drop(room);
+        });
+    }
+
+    async fn notification(&mut self, RpcNotification { method, params }: RpcNotification) {
+        let Some(room) = self.room().await else { return };
+        let answering = self.start_call(&method, params);
+        self.calls.spawn(async move {
+            // Who sends a notification wants no answer, not even an error.
+            answering.await.ok();
+            drop(room);
+        });
+    }
+
+    /// Room for one more call, held until its answer is queued: unread answers count as calls under way.
+    async fn room(&mut self) -> Option<OwnedSemaphorePermit> {
+        while self.calls.try_join_next().is_some() {}
+        Arc::clone(&self.room).acquire_owned().await.ok()
+    }
+
+    /// Gives the call its place at once; what is returned waits for the answer.
+    fn start_call(&self, name: &str, params: Value) -> ResponseFuture<'static> {
+        let Some(method) = Method::from_name(name) else {
+            let error = ErrorObject::unknown_method(name);
+            return Box::pin(async { Err(error) });
+        };
+        let client = self.client.clone();
+        match method.spec().order {
+            CallOrdering::Any => Box::pin(run_call(Arc::clone(&self.server), method, params, client)),
+            CallOrdering::Session => Box::pin(self.queue.enqueue(method, params, client)),
+        }
+    }
+}
+
+/// Answers a call, as soon as there is room for the answer.
+async fn respond(outbox: &Outbox, id: Option<RequestId>, outcome: Result<Value, ErrorObject>) {
+    let sent = outbox.send(RpcMessage::Response(RpcResponse { id: id.clone(), outcome })).await;
+    if let Err(SendError::TooLarge { max }) = sent {
+        let outcome = Err(ErrorObject::internal(format!("the answer is larger than {max} bytes: ask for less")));
+        // A client that has left needs no answer.
+        outbox.send(RpcMessage::Response(RpcResponse { id, outcome })).await.ok();
+    }
+}

@@ -1,0 +1,101 @@
+//! The calls of an answer.
+
+use std::sync::Arc;
+
+use kernel::{InputRefusal, RunEnding, RunUpdate};
+use protocol::{FailKind, ToolCallRequest};
+
+use super::AgentRun;
+use super::call::{CallContext, run_calls};
+use super::repeat_guard;
+use super::run::{InterruptibleOutcome, StepOutcome};
+use crate::call_waits::Caller;
+use crate::conversation::Conversation;
+use crate::hooks::{self, HookHalt, PendingPostHook, PendingPostHooks};
+use crate::supervisor::InputRejection;
+
+impl AgentRun {
+    /// Runs the open calls.
+    pub(super) async fn run_open_calls(&mut self) -> Result<StepOutcome, InputRejection> {
+        let repeated = match repeat_guard::repeated_calls(self.agent.model.facts(), &self.conversation) {
+            Ok(repeated) => repeated,
+            Err(hopeless) => {
+                let (kind, message) = (FailKind::NoAnswer, hopeless.to_string());
+                return self.end(RunEnding::Failed { kind, message }).await;
+            }
+        };
+        let halt = HookHalt::default();
+        let called = |call: ToolCallRequest| {
+            let caller = self.caller_of(&call, &halt);
+            (call, caller)
+        };
+        let calls = self.conversation.open_calls().into_iter().map(called).collect();
+        let (context, prepared, stamps) =
+            (Arc::clone(&self.context), Arc::clone(&self.agent), Arc::clone(&self.stamps));
+        let (pulse, untold) = (self.link.pulse.clone(), PendingPostHooks::default());
+        let early = self.early.take();
+        let bench = CallContext {
+            context,
+            agent: prepared,
+            stamps,
+            pulse,
+            repeated,
+            pending_post_hooks: untold.clone(),
+            early,
+        };
+        let run = async move { run_calls(&bench, calls).await };
+        match self.before_deadline(Conversation::is_acting, run).await {
+            // Mail that interrupts has closed the calls, and whoever says that they are over hears it after the events
+            // that say so. A call that cannot be answered for another reason is over as well: nobody would end it.
+            Some(InterruptibleOutcome::Finished(Err(InputRejection::Refused(
+                InputRefusal::NoTurn | InputRefusal::Call(_),
+            )))) => self.drop_calls().await?,
+            Some(InterruptibleOutcome::Finished(answered)) => answered?,
+            Some(InterruptibleOutcome::Interrupted) if self.conversation.is_acting() => self.drop_calls().await?,
+            Some(InterruptibleOutcome::Interrupted) => {}
+            None => self.drop_calls().await?,
+        }
+        self.run_pending_post_hooks(untold.take()).await;
+        match halt.reason() {
+            Some(reason) => {
+                let (kind, message) = (FailKind::Denied, format!("a hook stopped the agent: {reason}"));
+                self.end(RunEnding::Failed { kind, message }).await
+            }
+            None => Ok(StepOutcome::Continue),
+        }
+    }
+
+    /// Tells hooks of calls that were answered in the step that started them.
+    async fn run_pending_post_hooks(&mut self, untold: Vec<PendingPostHook>) {
+        self.catch_up();
+        for untold in untold {
+            let answers = match self.conversation.messages().last() {
+                Some(model::ModelMessage::Answers { answers }) => answers.as_slice(),
+                Some(model::ModelMessage::User { .. } | model::ModelMessage::Assistant { .. }) | None => &[],
+            };
+            let answer = answers.iter().find(|(id, _)| *id == untold.call.id).map(|(_, answer)| answer.clone());
+            if let Some(answer) = answer {
+                hooks::after_answered_call(&self.context, untold, &answer).await;
+            }
+        }
+    }
+
+    /// Ends the calls that are still open, since their time is up. It is one decision: some may wait for other tasks,
+    /// and the answers of some may be on their way.
+    pub(super) async fn drop_calls(&mut self) -> Result<(), InputRejection> {
+        let turn = self.conversation.turn();
+        self.report(RunUpdate::CallsDropped { turn }).await
+    }
+
+    fn caller_of(&self, call: &ToolCallRequest, halt: &HookHalt) -> Caller {
+        Caller {
+            supervisor: self.link.supervisor.clone(),
+            run: self.link.run,
+            turn: self.conversation.turn(),
+            call: call.id.clone(),
+            waits: self.waits.clone(),
+            reported_results: Arc::default(),
+            halt: halt.clone(),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Background commands: tasks of their own, whose output goes to a bounded spool on disk.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use host::{ExitStatus, Home};
+use kernel::{BoundaryPoint, KernelInput, KernelTask, RunEnding, RunUpdate, TaskPhase, TaskSpawn};
+use protocol::{
+    CancelBy, CancelMode, Clip, Event, FailKind, MailBody, SessionId, TaskId, TaskOutcome, TaskSpec, TaskType, WaitMode,
+};
+use tools::{BackgroundCommand, BackgroundRow, BackgroundStatus, BoxFuture, ShellCommand, Spool, ToolError, WaitLimit};
+
+use crate::agent::SessionContext;
+use crate::call_waits::Caller;
+use crate::supervisor::{InputRejection, RunLink};
+use crate::task_workspaces::{self, TaskWorkspace};
+
+/// How much of a command's output is its result.
+const RESULT_MAX: usize = 8 * 1024;
+
+/// Runs a background command to its end. Dropping it kills the command and everything it started.
+pub(crate) async fn run_background_command(context: Arc<SessionContext>, link: RunLink) {
+    if let Err(rejected) = run_task(&context, &link).await {
+        tracing::info!(run = %link.run, %rejected, "the command stops");
+    }
+}
+
+async fn run_task(context: &SessionContext, link: &RunLink) -> Result<(), InputRejection> {
+    link.supervisor.report(link.run, RunUpdate::Boundary(BoundaryPoint::Between)).await?;
+    let site = match task_workspaces::ensure_workspace(context, link).await {
+        Ok(()) => context.task_workspace(link.run.task),
+        Err(unplaced) => Err(unplaced.to_string()),
+    };
+    let begun = site.and_then(|site| Ok((site, command(context, link.run.task)?)));
+    let (ending, over) = match begun {
+        Ok((site, command)) => execute(context, &site, link.run.task, &command).await,
+        Err(message) => (RunEnding::Failed { kind: FailKind::Internal, message }, None),
+    };
+    let mut text = output(context, link.run.task, RESULT_MAX).into_string();
+    if let Some(over) = over.filter(|over| !text.contains(over.trim())) {
+        text.push_str(&over);
+    }
+    link.supervisor.report(link.run, RunUpdate::Ended { ending, text }).await
+}
+
+/// The command, which is the task's first mail.
+fn command(context: &SessionContext, task: TaskId) -> Result<String, String> {
+    let log = context.reader().and_then(|reader| reader.task_events(task)).map_err(|error| error.to_string())?;
+    let first = log.into_iter().find_map(|envelope| match envelope.entry.event {
+        Event::MailAdmitted { body: MailBody::Text { text, .. }, .. } => Some(text),
+        _other => None,
+    });
+    first.ok_or_else(|| "the task has no command".into())
+}
+
+/// How the command ended, and what is said in place of output that was not kept.
+async fn execute(
+    context: &SessionContext,
+    site: &TaskWorkspace,
+    task: TaskId,
+    command: &str,
+) -> (RunEnding, Option<String>) {
+    let failed = |message: String| RunEnding::Failed { kind: FailKind::Exit, message };
+    let folder = folder(&context.settings.home, context.session, task);
+    let mut spool = match context.settings.spools.open(&folder) {
+        Ok(spool) => spool,
+        Err(error) => return (failed(format!("its output cannot be kept: {error}")), None),
+    };
+    let memory = context.settings.tools.command_memory;
+    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env, memory };
+    let mut process = match tools::launch(&context.guardian, command).await {
+        Ok(process) => process,
+        Err(error) => return (failed(format!("it could not start: {error}")), None),
+    };
+    let mut unwritten = None;
+    let mut keep = |bytes: &[u8]| {
+        if let Err(error) = spool.write(bytes) {
+            unwritten.get_or_insert(error);
+        }
+    };
+    let mut stream = context.redactor.stream();
+    let exit = tools::follow(&mut process, |bytes| keep(&stream.push(bytes))).await;
+    keep(&stream.finish());
+    let ending = match (exit.map(|exit| exit.status), unwritten) {
+        (Err(error), _) => failed(error.to_string()),
+        (Ok(ExitStatus::Code(0)), None) => RunEnding::Completed,
+        (Ok(ExitStatus::Code(0)), Some(error)) => failed(format!("its output could not be kept whole: {error}")),
+        (Ok(status @ (ExitStatus::Code(_) | ExitStatus::Signal(_))), _) => failed(status.to_string()),
+    };
+    (ending, spool.cutoff_note().map(str::to_owned))
+}
+
+fn folder(home: &Home, session: SessionId, task: TaskId) -> PathBuf {
+    home.output_dir(session).join(task.to_string())
+}
+
+fn output(context: &SessionContext, task: TaskId, max: usize) -> Clip {
+    command_output(&context.settings.home, context.session, task, max)
+}
+
+/// What a command printed, clipped.
+pub(crate) fn command_output(home: &Home, session: SessionId, task: TaskId, max: usize) -> Clip {
+    // No folder means that nothing was ever printed.
+    Spool::read(&folder(home, session, task), max).unwrap_or_default()
+}
+
+/// The background commands of the agent that makes a call.
+#[derive(Debug)]
+pub(crate) struct AgentShellTasks {
+    pub(crate) context: Arc<SessionContext>,
+    pub(crate) caller: Caller,
+}
+
+impl tools::BackgroundCommands for AgentShellTasks {
+    fn start(&self, command: BackgroundCommand) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(self.spawn(command))
+    }
+
+    fn read(&self, name: String, wait: WaitLimit) -> BoxFuture<'_, Result<BackgroundStatus, ToolError>> {
+        Box::pin(async move {
+            let task = self.find(&name).await?;
+            if let WaitLimit::For(time) = wait {
+                let until = self.context.settings.clock.now().plus(time);
+                self.caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(ToolError::broken)?;
+            }
+            self.look(task).await
+        })
+    }
+
+    fn stop(&self, name: String) -> BoxFuture<'_, Result<BackgroundStatus, ToolError>> {
+        Box::pin(async move {
+            let task = self.find(&name).await?;
+            let cancel = KernelInput::Cancel { task, by: CancelBy::Agent, how: CancelMode::Abort };
+            self.caller.supervisor.submit(cancel).await.map_err(ToolError::broken)?;
+            self.look(task).await
+        })
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<BackgroundRow>, ToolError>> {
+        Box::pin(async move {
+            let rows = self.all(|task| (task.name.clone(), state(task), task.id)).await?;
+            let described = |(name, state, id)| BackgroundRow { description: self.describe(id), name, state };
+            Ok(rows.into_iter().map(described).collect())
+        })
+    }
+}
+
+impl AgentShellTasks {
+    async fn spawn(&self, command: BackgroundCommand) -> Result<String, ToolError> {
+        let id = TaskId::new(self.context.settings.ids.uuid());
+        let spec = TaskSpec {
+            parent: Some(self.caller.run.task),
+            description: Clip::new(&command.description, 200).into_string(),
+            ..TaskSpec::new(TaskType::Shell, "shell", name_of(&command.command))
+        };
+        let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
+        let spawn =
+            KernelInput::Spawn(TaskSpawn { id, spec, prompt: command.command, by, until: None, definition: None });
+        match self.caller.supervisor.submit(spawn).await {
+            Ok(_receipt) => {}
+            Err(InputRejection::Refused(refusal)) => return Err(ToolError::refused(refusal.to_string())),
+            Err(rejected) => return Err(ToolError::broken(rejected)),
+        }
+        let named = self.caller.supervisor.query(move |kernel| kernel.task(id).map(|task| task.name.clone())).await;
+        named.map_err(ToolError::broken)?.ok_or_else(|| ToolError::refused("the command is gone"))
+    }
+
+    async fn find(&self, name: &str) -> Result<TaskId, ToolError> {
+        let known = self.all(|task| (task.name.clone(), task.id)).await?;
+        if let Some((_, id)) = known.iter().find(|(known, id)| known == name || id.to_string() == name) {
+            return Ok(*id);
+        }
+        let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+        let known =
+            if names.is_empty() { "none was started".into() } else { format!("there are: {}", names.join(", ")) };
+        Err(ToolError::refused(format!("no background command is called `{}`; {known}", Clip::new(name, 100))))
+    }
+
+    async fn look(&self, task: TaskId) -> Result<BackgroundStatus, ToolError> {
+        let state = self.caller.supervisor.query(move |kernel| kernel.task(task).map(state)).await;
+        let state = state.map_err(ToolError::broken)?.unwrap_or_else(|| "gone".into());
+        Ok(BackgroundStatus { state, output: output(&self.context, task, self.context.settings.tools.output) })
+    }
+
+    async fn all<T: Send + 'static>(
+        &self,
+        read: impl Fn(&KernelTask) -> T + Send + 'static,
+    ) -> Result<Vec<T>, ToolError> {
+        let parent = self.caller.run.task;
+        let look = move |kernel: &kernel::Kernel| {
+            let children = kernel.task(parent).into_iter().flat_map(|task| &task.children);
+            let tasks = children.filter_map(|id| kernel.task(*id)).filter(|task| task.kind == TaskType::Shell);
+            tasks.map(read).collect()
+        };
+        self.caller.supervisor.query(look).await.map_err(ToolError::broken)
+    }
+
+    fn describe(&self, task: TaskId) -> String {
+        let log = self.context.reader().and_then(|reader| reader.task_events(task)).unwrap_or_default();
+        let created = log.into_iter().find_map(|envelope| match envelope.entry.event {
+            Event::TaskCreated(spec) => Some(spec.description),
+            _other => None,
+        });
+        created.unwrap_or_default()
+    }
+}
+
+/// A command's state in words.
+fn state(task: &KernelTask) -> String {
+    match &task.phase {
+        TaskPhase::Finished(TaskOutcome::Completed) => "exited with code 0".into(),
+        TaskPhase::Finished(TaskOutcome::Failed { message, .. }) => message.clone(),
+        TaskPhase::Finished(outcome) => outcome.as_str().into(),
+        phase @ (TaskPhase::Queued(_)
+        | TaskPhase::Running(_)
+        | TaskPhase::Idle
+        | TaskPhase::Parked(_)
+        | TaskPhase::Interrupted) => phase.state().as_str().into(),
+    }
+}
+
+/// A short name from a command's first word.
+fn name_of(command: &str) -> String {
+    let word = command.split_whitespace().next().unwrap_or_default();
+    let word = word.rsplit('/').next().unwrap_or_default();
+    let name: String = word.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(24).collect();
+    if name.is_empty() { "shell".into() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_called_by_its_program() {
+        let names = ["cargo test", "/usr/bin/python3 -m http.server", "  ", "$(x)", "FOO=1 make"].map(name_of);
+        assert_eq!(names, ["cargo", "python3", "shell", "x", "FOO1"]);
+    }
+}

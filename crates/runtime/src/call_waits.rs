@@ -1,0 +1,196 @@
+//! Tool calls of a run that wait: for other tasks, or for a person.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kernel::{CallPhase, DecidedAsk, InputRefusal, KernelInput, RunUpdate};
+use protocol::{
+    Activation, Ask, AskDecision, AskId, CallId, DecidedBy, Evidence, RunId, TaskId, Timestamp, ToolResult, Turn,
+    WaitMode,
+};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
+
+use crate::hooks::HookHalt;
+use crate::supervisor::{InputRejection, Supervisor};
+
+/// The waiting calls of one run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallWaits(Arc<Mutex<HashMap<CallId, oneshot::Sender<()>>>>);
+
+impl CallWaits {
+    /// Passes on that a call's wait is over.
+    pub(crate) fn finish(&self, call: &CallId) {
+        if let Some(waiter) = self.lock().remove(call) {
+            // The call may have been dropped.
+            let _dropped = waiter.send(());
+        }
+    }
+
+    /// Says that a call is about to wait. Whoever makes a task that it waits for says so first.
+    pub(crate) fn register(&self, call: &CallId) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().insert(call.clone(), sender);
+        receiver
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<CallId, oneshot::Sender<()>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One tool call of a run, as something that can wait.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) supervisor: Supervisor,
+    pub(crate) run: RunId,
+    pub(crate) turn: Turn,
+    pub(crate) call: CallId,
+    pub(crate) waits: CallWaits,
+    /// Results of other tasks that the call's answer tells.
+    pub(crate) reported_results: Arc<Mutex<Vec<(TaskId, Activation)>>>,
+    /// Whether a hook has the agent stop after its calls.
+    pub(crate) halt: HookHalt,
+}
+
+impl Caller {
+    /// Says that the call's answer tells a result, so that it is not told again.
+    pub(crate) fn mark_reported(&self, task: TaskId, activation: Activation) {
+        self.reported_results.lock().unwrap_or_else(PoisonError::into_inner).push((task, activation));
+    }
+
+    /// Answers the call. What its answer tells is told with it, or neither is.
+    pub(crate) async fn answer(&self, answer: ToolResult, evidence: Vec<Evidence>) -> Result<(), InputRejection> {
+        let report = RunUpdate::CallAnswered { turn: self.turn, call: self.call.clone(), answer, evidence };
+        let told = std::mem::take(&mut *self.reported_results.lock().unwrap_or_else(PoisonError::into_inner));
+        if told.is_empty() {
+            return self.supervisor.report(self.run, report).await;
+        }
+        let read = told.into_iter().map(|(task, activation)| RunUpdate::ResultRead { task, activation });
+        let reports = std::iter::once(report).chain(read).map(|report| KernelInput::Report(self.run, report));
+        self.supervisor.submit_all(reports).await
+    }
+
+    /// Waits for tasks to end. No model is asked meanwhile, and the slot is free. A wait that was under way
+    /// when the process died is taken up again.
+    pub(crate) async fn wait(
+        &self,
+        on: Vec<TaskId>,
+        mode: WaitMode,
+        until: Option<Timestamp>,
+    ) -> Result<(), InputRejection> {
+        let over = self.waits.register(&self.call);
+        match self.phase().await? {
+            Some(CallPhase::Started) => {
+                let (turn, call) = (self.turn, self.call.clone());
+                self.supervisor.report(self.run, RunUpdate::Wait { turn, call, on, mode, until }).await?;
+            }
+            Some(CallPhase::Waiting(_)) => {}
+            Some(
+                CallPhase::Waited { .. }
+                | CallPhase::Asking(_)
+                | CallPhase::Decided(_)
+                | CallPhase::Pending
+                | CallPhase::Answered,
+            )
+            | None => return Ok(()),
+        }
+        // Satisfied, too late or promoted: the caller looks at the tasks anyway.
+        let _why = over.await;
+        Ok(())
+    }
+
+    /// Waits for something that no task of the session does. No model is asked meanwhile, and the slot is free. A wait
+    /// that was under way when the process died is over: nobody knows what it had seen.
+    pub(crate) async fn wait_until(
+        &self,
+        until: Timestamp,
+        done: impl Future<Output = ()>,
+    ) -> Result<(), InputRejection> {
+        let over = self.waits.register(&self.call);
+        let (turn, call) = (self.turn, self.call.clone());
+        match self.phase().await? {
+            Some(CallPhase::Started) => {
+                let (call, on, mode, until) = (call.clone(), Vec::new(), WaitMode::Manual, Some(until));
+                self.supervisor.report(self.run, RunUpdate::Wait { turn, call, on, mode, until }).await?;
+                tokio::select! {
+                    _too_late = over => return Ok(()),
+                    () = done => {}
+                }
+            }
+            Some(CallPhase::Waiting(_)) => {}
+            Some(
+                CallPhase::Waited { .. }
+                | CallPhase::Asking(_)
+                | CallPhase::Decided(_)
+                | CallPhase::Pending
+                | CallPhase::Answered,
+            )
+            | None => return Ok(()),
+        }
+        self.supervisor.report(self.run, RunUpdate::WaitOver { turn, call }).await
+    }
+
+    /// Puts something before a person, who is waited for so long. What the call put there before, perhaps in a process
+    /// that died, is taken up again; one that would wait longer for it does not bind this one.
+    pub(crate) async fn ask(&self, ask: Ask, wait: Option<Duration>) -> Result<AskWaiter, InputRejection> {
+        let over = self.waits.register(&self.call);
+        let mut until = None;
+        match self.phase().await? {
+            Some(CallPhase::Pending | CallPhase::Started) => {
+                let turn = self.turn;
+                self.supervisor.report(self.run, RunUpdate::Ask { turn, ask }).await?;
+            }
+            Some(CallPhase::Asking(open)) => {
+                let is_sooner = ask.until_at.is_some_and(|own| open.until_at.is_none_or(|until| own < until));
+                until = wait.filter(|_| is_sooner).map(|wait| (open.id, Instant::now() + wait));
+            }
+            Some(CallPhase::Decided(_) | CallPhase::Waiting(_) | CallPhase::Waited { .. } | CallPhase::Answered)
+            | None => {}
+        }
+        Ok(AskWaiter { caller: self.clone(), finished: over, give_up_at: until })
+    }
+
+    /// Where the call is.
+    pub(crate) async fn phase(&self) -> Result<Option<CallPhase>, InputRejection> {
+        let (task, call) = (self.run.task, self.call.clone());
+        self.supervisor.query(move |kernel| kernel.task(task).and_then(|task| task.work.call(&call)).cloned()).await
+    }
+}
+
+/// Something that lies before a person.
+#[derive(Debug)]
+pub(crate) struct AskWaiter {
+    caller: Caller,
+    finished: oneshot::Receiver<()>,
+    /// When this owner gives up what an earlier one would wait longer for.
+    give_up_at: Option<(AskId, Instant)>,
+}
+
+impl AskWaiter {
+    /// Waits for the decision.
+    pub(crate) async fn decision(self) -> Result<DecidedAsk, InputRejection> {
+        if let Some(CallPhase::Asking(_)) = self.caller.phase().await? {
+            match self.give_up_at {
+                // Decided or dropped: the phase tells.
+                None => drop(self.finished.await),
+                Some((ask, until)) => {
+                    if timeout_at(until, self.finished).await.is_err() {
+                        let decision = AskDecision::Deny { message: String::new() };
+                        let deny = KernelInput::Decide { ask, decision, by: DecidedBy::Deadline };
+                        match self.caller.supervisor.submit(deny).await {
+                            // Somebody may have decided it at the last moment.
+                            Ok(_) | Err(InputRejection::Refused(InputRefusal::NoAsk(_))) => {}
+                            Err(rejected) => return Err(rejected),
+                        }
+                    }
+                }
+            }
+        }
+        match self.caller.phase().await? {
+            Some(CallPhase::Decided(decided)) => Ok(decided),
+            Some(_) | None => Err(InputRejection::Refused(InputRefusal::Call(self.caller.call))),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What the file system tells of a shell command before it runs: whether its words stay in the workspace, and whether
+//! git would run more than itself there.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use policy::FilesystemFacts;
+use policy::gitconfig::{GitSetting, parse_settings};
+use policy::shell::{self, ShellScript};
+
+use crate::command_paths;
+
+/// Most bytes of a file of settings, and of an index, that are read.
+const SETTINGS: u64 = 64 * 1024;
+const INDEX: u64 = 64 * 1024 * 1024;
+
+/// Where a command may look, and the folders of programs.
+#[derive(Debug, Clone, Copy)]
+pub struct InspectionScope<'a> {
+    /// The folders of the workspace, without links.
+    pub roots: &'a [PathBuf],
+    /// What controls Bosun.
+    pub controls: &'a [PathBuf],
+    /// The `PATH` of commands.
+    pub path: Option<&'a OsStr>,
+}
+
+/// What can be seen of a command that starts in a folder, which is one of the workspace.
+pub fn inspect_command(command: &str, cwd: &Path, around: InspectionScope<'_>) -> FilesystemFacts {
+    let script = shell::parse(command);
+    let places = command_paths::working_folders(&script, cwd);
+    let inside = |path: &Path| path.starts_with(cwd) || around.roots.iter().any(|root| path.starts_with(root));
+    let named = command_paths::named_paths(&script, &places);
+    let has_git = script.commands.iter().any(|simple| simple.name.rsplit('/').next() == Some("git"));
+    let below = |control: &PathBuf| {
+        let within = |path: &PathBuf| control.starts_with(path) && control.symlink_metadata().is_ok();
+        places.all().iter().any(within) || named.iter().any(|(_, real)| within(real))
+    };
+    FilesystemFacts {
+        // A word that says itself that it leads elsewhere is judged by what it says.
+        inside: named.iter().all(|(said, real)| !inside(said) || inside(real))
+            && !has_writable_program(&script, around.path, inside),
+        no_controls_below: !around.controls.iter().any(below),
+        plain_repository: has_git && places.all().iter().all(|folder| is_plain_repository(folder)),
+        hidden_repository: has_git
+            && (places.all().iter().any(|folder| hidden_above(folder)) || named.iter().any(|(_, real)| is_bare(real))),
+    }
+}
+
+/// Whether a program of the command comes from a folder that an agent may write to.
+fn has_writable_program(script: &ShellScript, path: Option<&OsStr>, inside: impl Fn(&Path) -> bool) -> bool {
+    let folders: Vec<PathBuf> = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
+    script.commands.iter().filter(|simple| !simple.name.contains('/')).any(|simple| {
+        let found = folders.iter().find(|folder| folder.join(&simple.name).is_file() || folder.is_relative());
+        found.is_some_and(|folder| folder.is_relative() || inside(folder))
+    })
+}
+
+/// Whether git takes a folder for a repository by what lies in it, and not by its name.
+fn is_bare(folder: &Path) -> bool {
+    folder.file_name() != Some(OsStr::new(".git"))
+        && folder.join("HEAD").symlink_metadata().is_ok()
+        && folder.join("objects").is_dir()
+        && folder.join("refs").is_dir()
+}
+
+/// Whether git that works in a folder finds such a repository before a plain one.
+fn hidden_above(folder: &Path) -> bool {
+    let found = folder.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok() || is_bare(above));
+    found.is_some_and(is_bare)
+}
+
+/// Whether git that only looks at the repository of a folder runs nothing but itself.
+fn is_plain_repository(folder: &Path) -> bool {
+    let Some(top) = folder.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()) else {
+        return false;
+    };
+    let Some((own, common)) = git_folders(&top.join(".git")) else { return false };
+    let harmless = |file: PathBuf| match fs::symlink_metadata(&file) {
+        Err(_) => true,
+        Ok(_) => is_harmless(&file),
+    };
+    let quiet = !common.join("hooks/post-index-change").exists() && !common.join("modules").exists();
+    quiet
+        && harmless(common.join("config"))
+        && harmless(own.join("config.worktree"))
+        && !top.join(".gitmodules").exists()
+        && !has_submodules(&own.join("index"))
+}
+
+/// The folder of a working tree's own state, and that of the repository. A file that names another folder counts only if
+/// that folder knows of it: it could name anybody's.
+fn git_folders(git: &Path) -> Option<(PathBuf, PathBuf)> {
+    if fs::symlink_metadata(git).ok()?.is_dir() {
+        let linked = git.join("commondir").exists();
+        return (!linked).then(|| (git.to_owned(), git.to_owned()));
+    }
+    let text = read(git, SETTINGS)?;
+    let own = git.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    let back = PathBuf::from(read(&own.join("gitdir"), SETTINGS)?.trim());
+    let common = own.join(read(&own.join("commondir"), SETTINGS)?.trim()).canonicalize().ok()?;
+    (back.canonicalize().ok()? == git.canonicalize().ok()?).then_some((own, common))
+}
+
+fn is_harmless(file: &Path) -> bool {
+    let known = read(file, SETTINGS).and_then(|text| parse_settings(&text));
+    known.is_some_and(|settings| settings.iter().all(GitSetting::is_harmless))
+}
+
+/// The text of a file that is not too large.
+fn read(file: &Path, most: u64) -> Option<String> {
+    let small = fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.len() <= most);
+    small.then(|| fs::read_to_string(file).ok()).flatten()
+}
+
+/// Whether an index has submodules, in which git would run as well; yes where it cannot be read.
+fn has_submodules(index: &Path) -> bool {
+    match fs::metadata(index) {
+        Err(_) => false,
+        Ok(facts) if facts.len() > INDEX || !facts.is_file() => true,
+        Ok(_) => fs::read(index).ok().and_then(|bytes| index_has_submodules(&bytes)).unwrap_or(true),
+    }
+}
+
+/// Walks the entries of an index; nothing where it is not one that is known.
+fn index_has_submodules(bytes: &[u8]) -> Option<bool> {
+    const FIXED: usize = 62;
+    let number = |at: usize| bytes.get(at..at + 4).map(|four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]));
+    let version = number(4)?;
+    if bytes.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
+        return None;
+    }
+    let mut at = 12;
+    for _ in 0..number(8)? {
+        if number(at + 24)? & 0o170_000 == 0o160_000 {
+            return Some(true);
+        }
+        let extended = bytes.get(at + FIXED - 2)? & 0x40 != 0;
+        let mut name = at + FIXED + if extended { 2 } else { 0 };
+        if version == 4 {
+            while bytes.get(name)? & 0x80 != 0 {
+                name += 1;
+            }
+            name += 1;
+        }
+        let end = name + bytes.get(name..)?.iter().position(|byte| *byte == 0)?;
+        at = if version == 4 { end + 1 } else { at + (end - at) / 8 * 8 + 8 };
+    }
+    // A split index keeps the rest of its entries in another file.
+    Some(bytes.get(at..)?.starts_with(b"link"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "the test makes repositories with the real git")]
+    fn git(folder: &Path, args: &[&str]) {
+        let done = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@b", "-C"])
+            .arg(folder)
+            .args(args)
+            .output();
+        assert!(done.unwrap().status.success(), "{args:?}");
+    }
+
+    fn seen(command: &str, cwd: &Path) -> FilesystemFacts {
+        inspect_command(command, cwd, InspectionScope { roots: &[], controls: &[], path: None })
+    }
+
+    #[test]
+    fn git_is_plain_until_its_repository_names_a_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        git(&top, &["init", "-q", "-b", "main"]);
+        fs::write(top.join("a"), "x").unwrap();
+        fs::write(top.join("longer-name.txt"), "x").unwrap();
+        git(&top, &["add", "."]);
+        git(&top, &["commit", "-qm", "x"]);
+        assert!(seen("git status", &top).plain_repository);
+        git(&top, &["update-index", "--index-version", "4"]);
+        assert!(seen("git status", &top).plain_repository);
+        fs::create_dir(top.join("sub")).unwrap();
+        assert!(seen("cd sub && git log", &top).plain_repository);
+        git(&top, &["worktree", "add", "-q", "../wt-of-test"]);
+        let other = top.parent().unwrap().join("wt-of-test");
+        assert!(seen("git status", &other).plain_repository);
+        fs::remove_dir_all(&other).unwrap();
+        git(&top, &["config", "core.fsmonitor", "./evil"]);
+        assert!(!seen("git status", &top).plain_repository);
+        git(&top, &["config", "--unset", "core.fsmonitor"]);
+        fs::write(top.join(".git/hooks/post-index-change"), "").unwrap();
+        assert!(!seen("git status", &top).plain_repository);
+        fs::remove_file(top.join(".git/hooks/post-index-change")).unwrap();
+        git(&top, &["update-index", "--add", "--cacheinfo", "160000,4b825dc642cb6eb9a060e54bf8d69288fbee4904,s"]);
+        assert!(!seen("git status", &top).plain_repository);
+    }
+
+    #[test]
+    fn a_folder_that_git_would_take_for_a_repository_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        git(&top, &["init", "-q"]);
+        git(&top, &["init", "-q", "--bare", "doc"]);
+        fs::create_dir_all(top.join("doc/deep")).unwrap();
+        for command in ["cd doc && git status", "git -C doc status", "git push doc main", "cd doc/deep; git log"] {
+            assert!(seen(command, &top).hidden_repository, "{command}");
+        }
+        assert!(!seen("git status", &top).hidden_repository);
+    }
+
+    #[test]
+    fn links_and_patterns_out_of_the_workspace_are_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("work/sub")).unwrap();
+        fs::write(top.join("secret"), "").unwrap();
+        std::os::unix::fs::symlink("../secret", top.join("work/link.txt")).unwrap();
+        std::os::unix::fs::symlink("../..", top.join("work/sub/up")).unwrap();
+        fs::write(top.join("work/a.rs"), "").unwrap();
+        let work = top.join("work");
+        for command in ["cat link.txt", "cat *.txt", "cat sub/up/secret", "cat sub/*/secret", "cd sub; cat up/secret"] {
+            assert!(!seen(command, &work).inside, "{command}");
+        }
+        for command in ["cat a.rs", "cat *.rs", "ls", "grep -rn /api .", "cat /etc/hosts"] {
+            assert!(seen(command, &work).inside, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_program_of_the_workspace_is_not_the_one_that_everybody_knows() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir(top.join("bin")).unwrap();
+        fs::write(top.join("bin/ls"), "").unwrap();
+        let path = std::env::join_paths([top.join("bin"), "/usr/bin".into()]).unwrap();
+        let around = InspectionScope { roots: &[], controls: &[], path: Some(&path) };
+        assert!(!inspect_command("ls", &top, around).inside);
+        assert!(inspect_command("cat x", &top, around).inside);
+    }
+}

@@ -1,0 +1,78 @@
+//! A call in a few words.
+
+use protocol::ToolCallRequest;
+use serde_json::Value;
+
+use super::bounded_text::one_line;
+
+/// Most bytes of a gist.
+pub(super) const MAX_SUMMARY_BYTES: usize = 160;
+
+/// The arguments that tell most of a call, best first.
+const SUMMARY_ARGUMENTS: [&str; 7] = ["path", "command", "pattern", "query", "name", "intent", "prompt"];
+
+/// The lines of a patch that name files.
+const PATCH_FILE_MARKERS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+
+/// The tool, and what it was asked for.
+pub(super) fn summarize_call(call: &ToolCallRequest) -> String {
+    let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
+    let patched = patched_files(&input);
+    let telling = SUMMARY_ARGUMENTS.iter().find_map(|key| input.get(key)?.as_str());
+    let about = match telling {
+        _ if !patched.is_empty() => patched.join(", "),
+        Some(text) => text.to_owned(),
+        None if call.input == "{}" => String::new(),
+        None => call.input.clone(),
+    };
+    one_line(&format!("{} {about}", one_line(&call.tool, MAX_SUMMARY_BYTES / 2)), MAX_SUMMARY_BYTES)
+}
+
+/// The files that a call writes, if it is one that does.
+pub(super) fn written_files(call: &ToolCallRequest) -> Vec<String> {
+    let input = || serde_json::from_str(&call.input).unwrap_or(Value::Null);
+    let named = match call.tool.as_str() {
+        "create" | "edit" => input().get("path").and_then(Value::as_str).map(str::to_owned).into_iter().collect(),
+        "apply_patch" => patched_files(&input()),
+        _other => Vec::new(),
+    };
+    named.iter().map(|path| one_line(path, MAX_SUMMARY_BYTES)).collect()
+}
+
+fn patched_files(input: &Value) -> Vec<String> {
+    let patch = input.get("patch").and_then(Value::as_str).unwrap_or_default();
+    let named = patch.lines().filter_map(|line| PATCH_FILE_MARKERS.iter().find_map(|naming| line.strip_prefix(naming)));
+    named.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::CallId;
+
+    use super::*;
+
+    fn call(tool: &str, input: &str) -> ToolCallRequest {
+        ToolCallRequest { id: CallId("1".into()), tool: tool.into(), input: input.into() }
+    }
+
+    #[test]
+    fn a_gist_is_the_argument_that_tells_most() {
+        let told = |tool, input| summarize_call(&call(tool, input));
+        assert_eq!(told("view", r#"{"offset":3,"path":"a.rs"}"#), "view a.rs");
+        assert_eq!(told("shell", "{\"command\":\"make\\n  test\"}"), "shell make test");
+        assert_eq!(told("list_shells", "{}"), "list_shells");
+        assert_eq!(told("view", "{ not json"), "view { not json");
+        assert_eq!(told("odd", r#"{"path":7,"x":1}"#), r#"odd {"path":7,"x":1}"#);
+        assert!(told(&"t".repeat(999), &"x".repeat(9_999)).len() <= MAX_SUMMARY_BYTES);
+    }
+
+    #[test]
+    fn writing_calls_name_their_files() {
+        let patch = r#"{"patch":"*** Begin Patch\n*** Update File: a\n*** Move to: b\n+x\n*** Add File: c\n"}"#;
+        assert_eq!(written_files(&call("apply_patch", patch)), ["a", "b", "c"]);
+        assert_eq!(summarize_call(&call("apply_patch", patch)), "apply_patch a, b, c");
+        assert_eq!(written_files(&call("edit", r#"{"path":"a.rs"}"#)), ["a.rs"]);
+        assert!(written_files(&call("view", r#"{"path":"a.rs"}"#)).is_empty());
+        assert!(written_files(&call("edit", "nonsense")).is_empty());
+    }
+}

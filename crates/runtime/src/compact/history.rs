@@ -1,0 +1,95 @@
+//! What is kept of messages that a digest stands for.
+
+use model::{MessagePart, ModelMessage};
+use protocol::{ContentBlock, ToolCallRequest};
+
+use super::bounded_text::{clip_lines, one_line};
+use super::call_summary::{summarize_call, written_files};
+use super::cut::calls;
+use super::recent_lines::RecentLines;
+use crate::prompt;
+
+/// Most bytes kept of the first message, which is the task.
+const MAX_FIRST_BYTES: usize = 32 * 1024;
+
+/// Most bytes kept of any other.
+const MAX_MESSAGE_BYTES: usize = 8 * 1024;
+
+/// Most bytes kept of what came from other tasks, and of what the model said.
+const MAX_LINE_BYTES: usize = 400;
+
+/// What is kept of messages that a digest stands for. It grows with each compaction, up to a bound.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CompactedHistory {
+    /// The first message, whoever wrote it.
+    pub(super) first_message: Option<String>,
+    /// The user's later ones.
+    pub(super) user_messages: RecentLines<64>,
+    /// What came from other tasks.
+    pub(super) task_messages: RecentLines<64>,
+    pub(super) files: RecentLines<256>,
+    pub(super) calls: RecentLines<512>,
+    pub(super) answers: RecentLines<64>,
+}
+
+impl CompactedHistory {
+    /// Takes in messages, which part no call from its answer.
+    pub(super) fn absorb(&mut self, messages: &[ModelMessage]) {
+        let mut asked: Vec<&ToolCallRequest> = Vec::new();
+        for message in messages {
+            match message {
+                ModelMessage::User { parts } => self.add_user_message(parts),
+                ModelMessage::Assistant { content } => {
+                    content.iter().for_each(|block| self.add_answer(block));
+                    asked = calls(message).collect();
+                }
+                ModelMessage::Answers { answers } => {
+                    for (call, (_, answer)) in asked.iter().zip(answers) {
+                        self.calls.push(format!("{}: {}", summarize_call(call), answer.status.as_str()));
+                        let files = if answer.status.is_error() { Vec::new() } else { written_files(call) };
+                        files.into_iter().for_each(|file| self.files.push_once(file));
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_user_message(&mut self, parts: &[MessagePart]) {
+        let pictures = parts.iter().filter(|part| matches!(part, MessagePart::Image(_))).count();
+        for text in parts.iter().filter_map(part_text) {
+            let (words, data) = prompt::unquote(text);
+            if self.first_message.is_none() {
+                self.first_message = Some(clip_lines(&with_image_note(text, pictures), MAX_FIRST_BYTES));
+                continue;
+            }
+            data.iter().for_each(|data| self.task_messages.push(one_line(data, MAX_LINE_BYTES)));
+            if !(words.is_empty() && pictures == 0 || prompt::is_notice(text)) {
+                self.user_messages.push(clip_lines(&with_image_note(&words, pictures), MAX_MESSAGE_BYTES));
+            }
+        }
+    }
+
+    fn add_answer(&mut self, block: &ContentBlock) {
+        match block {
+            ContentBlock::Text { text } if text.trim().is_empty() => {}
+            ContentBlock::Text { text } => self.answers.push(one_line(text, MAX_LINE_BYTES)),
+            ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => {}
+        }
+    }
+}
+
+fn part_text(part: &MessagePart) -> Option<&str> {
+    match part {
+        MessagePart::Text(text) => Some(text),
+        MessagePart::Image(_) => None,
+    }
+}
+
+/// A message with a word on its pictures, which the model will not see again.
+fn with_image_note(text: &str, pictures: usize) -> String {
+    match pictures {
+        0 => text.to_owned(),
+        1 => format!("{text}\n[a picture came with it]"),
+        many => format!("{text}\n[{many} pictures came with it]"),
+    }
+}

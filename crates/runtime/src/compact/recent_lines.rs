@@ -1,0 +1,51 @@
+//! The newest of many.
+
+use std::collections::VecDeque;
+
+/// At most `MAX` lines, the newest ones, and how many came before them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct RecentLines<const MAX: usize> {
+    lines: VecDeque<String>,
+    dropped: usize,
+}
+
+impl<const MAX: usize> RecentLines<MAX> {
+    pub(super) fn push(&mut self, line: String) {
+        self.lines.push_back(line);
+        if self.lines.len() > MAX {
+            self.lines.pop_front();
+            self.dropped += 1;
+        }
+    }
+
+    /// The same, where a line that is there already becomes the newest.
+    pub(super) fn push_once(&mut self, line: String) {
+        self.lines.retain(|known| *known != line);
+        self.push(line);
+    }
+
+    /// The lines, newest first.
+    pub(super) fn newest_first(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().rev().map(String::as_str)
+    }
+
+    /// How many there ever were.
+    pub(super) fn count(&self) -> usize {
+        self.dropped + self.lines.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_make_way_and_are_counted() {
+        let mut latest = RecentLines::<2>::default();
+        for line in ["a", "b", "a", "c"] {
+            latest.push_once(line.into());
+        }
+        assert_eq!(latest.newest_first().collect::<Vec<_>>(), ["c", "a"]);
+        assert_eq!(latest.count(), 3);
+    }
+}

@@ -1,0 +1,82 @@
+//! A command that must exit with code 0.
+
+use std::sync::Arc;
+
+use host::{ExitStatus, ProgramExit};
+use protocol::{Clip, RuleEffect, RunId};
+use tools::{Capture, ShellCommand, ToolError};
+
+use crate::agent::SessionContext;
+use crate::hooks;
+use crate::permission_check;
+use crate::prompt;
+use crate::task_workspaces::TaskWorkspace;
+
+/// Most bytes of output held in memory.
+const MAX_HELD_BYTES: usize = 64 * 1024;
+
+/// Most bytes of output that an agent is told.
+const MAX_SHOWN_BYTES: usize = 4 * 1024;
+
+/// Runs the command, and tells how it ended unless that was well. It was part of the call that started the task, so
+/// what a person said to that call holds for it; what may never run does not, whatever was said then. Hooks have their
+/// say as on any other command.
+pub(super) async fn check_command(
+    context: &Arc<SessionContext>,
+    run: RunId,
+    command: &str,
+) -> Result<Option<String>, String> {
+    check_command_at(context, run, &context.task_workspace(run.task)?, command).await
+}
+
+/// The same at a site where the run does not work.
+pub(crate) async fn check_command_at(
+    context: &Arc<SessionContext>,
+    run: RunId,
+    site: &Arc<TaskWorkspace>,
+    command: &str,
+) -> Result<Option<String>, String> {
+    let shown = Clip::new(command, 200);
+    let forbidden = |why: String| format!("`{shown}`, which tells whether the work is done, may not run: {why}");
+    let command = &hooks::check_command(context, run, command).await.map_err(forbidden)?;
+    let task = run.task;
+    let orderer = context.roster.with_task(task, |known| known.spec.parent).flatten().unwrap_or(task);
+    let prepared = context.prepared_agent(orderer)?;
+    let verdict = permission_check::judge_command(context, &prepared, site, "task", command)
+        .await
+        .map_err(|error| error.to_string())?;
+    if verdict.effect == RuleEffect::Deny {
+        return Err(forbidden(verdict.reason()));
+    }
+    let mut capture = Capture::new(MAX_HELD_BYTES);
+    let limit = context.settings.tools.shell_max;
+    let ended = match tokio::time::timeout(limit, run_command(context, site, command, &mut capture)).await {
+        Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => return Ok(None),
+        Ok(Ok(ProgramExit { status, .. })) => status.to_string(),
+        Ok(Err(ToolError::Refused(words))) => return Err(format!("`{shown}` cannot be run: {words}")),
+        Ok(Err(ToolError::Broken(error))) => return Err(format!("`{shown}` cannot be run: {error}")),
+        Err(_late) => format!("not ended after {} s, and killed", limit.as_secs()),
+    };
+    let output = capture.text(MAX_SHOWN_BYTES);
+    let printed = match output.as_str().trim() {
+        "" => "it printed nothing".to_owned(),
+        _some => format!("it printed:\n{}", prompt::quote(output.as_str())),
+    };
+    Ok(Some(format!("- `{shown}` must exit with code 0, and did not ({ended}); {printed}")))
+}
+
+/// Runs the command to its end. Dropping it kills the command and everything it started.
+async fn run_command(
+    context: &SessionContext,
+    site: &TaskWorkspace,
+    command: &str,
+    capture: &mut Capture,
+) -> Result<ProgramExit, ToolError> {
+    let memory = context.settings.tools.command_memory;
+    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env, memory };
+    let mut process = tools::launch(&context.guardian, command).await?;
+    let mut stream = context.redactor.stream();
+    let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;
+    capture.push(&stream.finish());
+    exit.map_err(ToolError::broken)
+}

@@ -1,0 +1,82 @@
+//! Files that a task must have changed.
+
+use globset::{Glob, GlobBuilder, GlobMatcher};
+use protocol::{Clip, Evidence, TaskId};
+
+use super::FileSnapshot;
+use crate::agent::SessionContext;
+
+/// Most patterns, and most bytes of one.
+const MAX_PATTERNS: usize = 100;
+const MAX_PATTERN_BYTES: usize = 500;
+
+/// The patterns, if all of them can be read.
+pub(crate) fn compile_patterns(files: &[String]) -> Result<Vec<GlobMatcher>, String> {
+    if files.len() > MAX_PATTERNS || files.iter().any(|pattern| pattern.len() > MAX_PATTERN_BYTES) {
+        return Err(format!("`files` may be {MAX_PATTERNS} patterns of {MAX_PATTERN_BYTES} bytes each, and no more"));
+    }
+    let read = |pattern: &String| {
+        let glob: Result<Glob, _> = GlobBuilder::new(pattern).literal_separator(true).build();
+        let glob = glob.map_err(|error| format!("`files` cannot be read: {error}"))?;
+        Ok(glob.compile_matcher())
+    };
+    files.iter().map(read).collect()
+}
+
+/// What the files look like now that fit patterns, where a task works.
+pub(super) async fn snapshot_files(context: &SessionContext, task: TaskId, files: Vec<String>) -> Option<FileSnapshot> {
+    let site = context.task_workspace(task).ok()?;
+    tokio::task::spawn_blocking(move || FileSnapshot::of_patterns(site.cwd(), &files)).await.ok()
+}
+
+/// The patterns that no file fits which changed since the task began: as the evidence of it and of tasks below it says,
+/// or as the files themselves do, whoever changed them.
+pub(super) async fn check_files(
+    context: &SessionContext,
+    task: TaskId,
+    files: &[String],
+) -> Result<Option<String>, String> {
+    let patterns = compile_patterns(files)?;
+    let mut changed = changed_paths(context, task);
+    if patterns.iter().any(|pattern| !changed.iter().any(|path| pattern.is_match(path)))
+        && let Some(before) = context.file_snapshot(task)
+        && let Some(after) = snapshot_files(context, task, files.to_vec()).await
+    {
+        changed.extend(before.changes(&after).map(|path| path.display().to_string()));
+    }
+    let unfit = patterns.iter().filter(|pattern| !changed.iter().any(|path| pattern.is_match(path)));
+    let unfit: Vec<String> = unfit.map(|pattern| format!("`{}`", pattern.glob())).collect();
+    Ok((!unfit.is_empty()).then(|| {
+        let unfit = Clip::new(&unfit.join(", "), 1_000);
+        format!("- no file that fits {unfit} was changed")
+    }))
+}
+
+/// What calls of a task and of those below it changed.
+fn changed_paths(context: &SessionContext, task: TaskId) -> Vec<String> {
+    let roster = &context.roster;
+    let mut changed: Vec<String> = Vec::new();
+    for id in std::iter::once(task).chain(roster.descendants(task)) {
+        changed.extend(context.task_trace(id).evidence().iter().filter_map(changed_path));
+    }
+    changed
+}
+
+fn changed_path(piece: &Evidence) -> Option<String> {
+    match piece {
+        Evidence::Changed { path } => Some(path.clone()),
+        Evidence::Ran { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_patterns_are_made_ready() {
+        assert_eq!(compile_patterns(&vec!["a".to_owned(); MAX_PATTERNS]).map(|ready| ready.len()), Ok(MAX_PATTERNS));
+        assert!(compile_patterns(&vec!["a".to_owned(); MAX_PATTERNS + 1]).is_err());
+        assert!(compile_patterns(&["a".repeat(MAX_PATTERN_BYTES + 1)]).is_err());
+    }
+}

@@ -1,0 +1,221 @@
+//! A JSON Schema that a final text must satisfy.
+
+use std::collections::BTreeMap;
+
+use jsonschema::{Draft, PatternOptions, Validator};
+use protocol::Clip;
+use serde_json::Value;
+
+use crate::prompt;
+
+/// Most mistakes that are told of one text.
+const MAX_MISTAKES: usize = 10;
+
+/// Most bytes of what is told of them.
+const MAX_MISTAKE_BYTES: usize = 2_000;
+
+/// What gives parts of a schema other names than their place, or another meaning to names.
+const FORBIDDEN_KEYS: [&str; 5] = ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"];
+
+/// Most values that a schema may have once its references are followed.
+const MAX_SCHEMA_SIZE: usize = 20_000;
+
+/// Most patterns of a schema, and most bytes that one of them may take when it is ready.
+const MAX_PATTERNS: usize = 64;
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+
+/// The schema, ready to be used. A pattern is matched in a time that grows with the text and no faster.
+pub(super) fn validator(schema: &Value) -> Result<Validator, String> {
+    expanded_size(schema, &SchemaDefinitions::of(schema), &mut Vec::new(), &mut BTreeMap::new())?;
+    if pattern_count(schema) > MAX_PATTERNS {
+        return Err(format!("`schema` has more than {MAX_PATTERNS} patterns"));
+    }
+    // One meaning for every schema, whichever it claims.
+    let regex = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
+    let options = jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(regex);
+    options
+        .build(schema)
+        .map_err(|error| format!("`schema` is not a usable JSON Schema: {}", clip_text(&error.to_string())))
+}
+
+/// What keeps the text from satisfying the schema. It may take long, so it is looked at on a thread of its own.
+pub(super) async fn check_text(schema: Value, said: String) -> Result<Option<String>, String> {
+    let look = tokio::task::spawn_blocking(move || find_mistakes(&schema, &said));
+    look.await.map_err(|error| format!("the answer could not be looked at: {error}"))?
+}
+
+fn find_mistakes(schema: &Value, said: &str) -> Result<Option<String>, String> {
+    let validator = validator(schema)?;
+    let Some(value) = extract_json(said) else {
+        return Ok(Some("- the final answer is not JSON; answer with the JSON alone, or in one ```json fence".into()));
+    };
+    let wrong = |error: jsonschema::ValidationError<'_>| {
+        let place = error.instance_path().to_string();
+        let place = if place.is_empty() { "/".to_owned() } else { place };
+        format!("{place}: {}", clip_text(&error.masked().to_string()))
+    };
+    let mistakes: Vec<String> = validator.iter_errors(&value).take(MAX_MISTAKES).map(wrong).collect();
+    Ok((!mistakes.is_empty()).then(|| {
+        let mistakes = prompt::quote(Clip::new(&mistakes.join("\n"), MAX_MISTAKE_BYTES).as_str());
+        format!("- the final answer does not satisfy the schema:\n{mistakes}")
+    }))
+}
+
+fn clip_text(text: &str) -> Clip {
+    Clip::new(text, 300)
+}
+
+/// The JSON in a text: all of it, or what its last fence holds.
+fn extract_json(said: &str) -> Option<Value> {
+    if let Ok(value) = serde_json::from_str(said.trim()) {
+        return Some(value);
+    }
+    let mut fenced: Option<String> = None;
+    let mut lines = said.lines();
+    while let Some(line) = lines.next() {
+        let Some(word) = line.trim().strip_prefix("```") else { continue };
+        let inside = lines.by_ref().take_while(|line| line.trim() != "```").collect::<Vec<_>>().join("\n");
+        if matches!(word.trim(), "" | "json") {
+            fenced = Some(inside);
+        }
+    }
+    serde_json::from_str(fenced?.trim()).ok()
+}
+
+/// The parts of a schema that references may name.
+struct SchemaDefinitions<'a>(BTreeMap<String, &'a Value>);
+
+impl<'a> SchemaDefinitions<'a> {
+    fn of(schema: &'a Value) -> SchemaDefinitions<'a> {
+        let named = ["$defs", "definitions"].into_iter().flat_map(|key| {
+            let parts = schema.get(key).and_then(Value::as_object).into_iter().flatten();
+            parts.map(move |(name, part)| (format!("#/{key}/{name}"), part))
+        });
+        SchemaDefinitions(named.collect())
+    }
+}
+
+/// How many values a schema has once its references are followed. Refuses one that refers to itself or grows beyond
+/// measure: looking at a text by it might never end.
+fn expanded_size<'a>(
+    schema: &'a Value,
+    definitions: &SchemaDefinitions<'a>,
+    within: &mut Vec<&'a str>,
+    known: &mut BTreeMap<&'a str, usize>,
+) -> Result<usize, String> {
+    let mut sum: usize = 1;
+    let inner: Vec<&Value> = match schema {
+        Value::Object(object) => object.values().collect(),
+        Value::Array(array) => array.iter().collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    };
+    for value in inner {
+        sum = sum.saturating_add(expanded_size(value, definitions, within, known)?);
+    }
+    if FORBIDDEN_KEYS.iter().any(|key| schema.get(key).is_some_and(Value::is_string)) {
+        return Err("`schema` may not use `$id`, anchors or dynamic references; refer to `$defs`".into());
+    }
+    if let Some(Value::String(target)) = schema.get("$ref") {
+        sum = sum.saturating_add(reference_size(target, definitions, within, known)?);
+    }
+    if sum > MAX_SCHEMA_SIZE { Err("`schema` is too large".into()) } else { Ok(sum) }
+}
+
+/// How many patterns may have to be made ready: a few short ones can take all memory there is.
+fn pattern_count(schema: &Value) -> usize {
+    match schema {
+        Value::Object(object) => {
+            let named = object.get("patternProperties").and_then(Value::as_object).map_or(0, serde_json::Map::len);
+            let own = usize::from(object.get("pattern").is_some_and(Value::is_string));
+            own + named + object.values().map(pattern_count).sum::<usize>()
+        }
+        Value::Array(array) => array.iter().map(pattern_count).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+fn reference_size<'a>(
+    target: &'a str,
+    definitions: &SchemaDefinitions<'a>,
+    within: &mut Vec<&'a str>,
+    known: &mut BTreeMap<&'a str, usize>,
+) -> Result<usize, String> {
+    if let Some(size) = known.get(target) {
+        return Ok(*size);
+    }
+    let Some(part) = definitions.0.get(target) else {
+        return Err(format!("`schema` refers to `{}`, which is none of its `$defs`", clip_text(target)));
+    };
+    if within.contains(&target) {
+        return Err(format!("`schema` refers to itself at `{}`", clip_text(target)));
+    }
+    within.push(target);
+    let size = expanded_size(part, definitions, within, known)?;
+    within.pop();
+    known.insert(target, size);
+    Ok(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_is_found_alone_and_in_a_fence() {
+        let found = |text: &str| extract_json(text).map(|value| value.to_string());
+        assert_eq!(found(" {\"a\": 1}\n").as_deref(), Some("{\"a\":1}"));
+        assert_eq!(found("Here:\n```json\n[1,\n2]\n```\nDone.").as_deref(), Some("[1,2]"));
+        assert_eq!(found("```\n1\n```\nno, this:\n```json\n2\n```").as_deref(), Some("2"));
+        assert_eq!(found("```json\n3").as_deref(), Some("3"));
+        for none in ["", "done", "```rust\n1\n```", "```json\n{\n```", &"[".repeat(10_000)] {
+            assert_eq!(found(none), None);
+        }
+    }
+
+    #[test]
+    fn a_text_is_held_against_the_schema() {
+        let schema = json!({
+            "type": "object", "required": ["n"], "properties": { "n": { "$ref": "#/$defs/count" } },
+            "$defs": { "count": { "type": "integer", "minimum": 1 } },
+        });
+        assert_eq!(find_mistakes(&schema, r#"{"n": 2}"#), Ok(None));
+        let wrong = find_mistakes(&schema, r#"{"n": 0}"#).unwrap().unwrap();
+        assert!(wrong.contains("> /n: "), "{wrong}");
+        assert!(find_mistakes(&schema, "I did it").unwrap().unwrap().contains("not JSON"));
+    }
+
+    #[test]
+    fn a_schema_that_could_be_looked_at_for_ever_is_refused() {
+        let doubled =
+            |n: usize| json!({ "allOf": [{ "$ref": format!("#/$defs/{n}") }, { "$ref": format!("#/$defs/{n}") }] });
+        let bomb: serde_json::Map<String, Value> = (0..40).map(|n| (n.to_string(), doubled(n + 1))).collect();
+        let mut bomb = json!({ "$defs": bomb, "$ref": "#/$defs/0" });
+        bomb["$defs"]["40"] = json!({ "type": "string" });
+        let hopeless = [
+            json!({ "$ref": "#" }),
+            json!({ "allOf": [{ "$ref": "#/$defs/a" }], "$defs": { "a": { "anyOf": [{ "$ref": "#/$defs/a" }] } } }),
+            json!({ "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "$ref": "#/$defs/a" } } }),
+            json!({ "$ref": "https://example.com/schema.json" }),
+            json!({ "$dynamicRef": "#x" }),
+            bomb,
+            json!({ "type": "nonsense" }),
+            json!({ "pattern": "(" , "type": "string" }),
+            json!({ "pattern": r"\p{L}{400}" }),
+            json!({ "anyOf": (0..65).map(|n| json!({ "pattern": format!("a{n}") })).collect::<Vec<_>>() }),
+            json!({ "patternProperties": (0..65).map(|n| (format!("a{n}"), json!({}))).collect::<serde_json::Map<_, _>>() }),
+            json!(7),
+        ];
+        for schema in hopeless {
+            assert!(validator(&schema).is_err(), "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_would_backtrack_for_ever_does_not() {
+        let schema = json!({ "type": "string", "pattern": "^(a+)+$" });
+        let text = format!("\"{}!\"", "a".repeat(50_000));
+        assert!(find_mistakes(&schema, &text).unwrap().is_some());
+    }
+}

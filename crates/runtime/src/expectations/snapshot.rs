@@ -1,0 +1,108 @@
+//! What files of a workspace look like at a moment, so that a change is seen whoever made it.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use super::files::compile_patterns;
+
+/// How many files are looked at for the patterns of one task, and for how long.
+const MAX_DECLARED_FILES: usize = 50_000;
+const MAX_DECLARED_TIME: Duration = Duration::from_secs(2);
+
+/// The same before and after a command. A larger workspace is not looked at: a command should not wait for that.
+const MAX_FOLDER_FILES: usize = 2_000;
+const MAX_FOLDER_TIME: Duration = Duration::from_millis(100);
+
+/// What tells one state of a file from another. No program can set the time of its inode's change back.
+type SnapshotStamp = (i64, i64, i64, i64, u64, u64);
+
+/// Files by their paths in the workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct FileSnapshot(BTreeMap<PathBuf, SnapshotStamp>);
+
+impl FileSnapshot {
+    /// The files that fit patterns. Where a pattern names one file, only that is looked at.
+    pub(crate) fn of_patterns(folder: &Path, files: &[String]) -> FileSnapshot {
+        let mut snapshot = FileSnapshot::default();
+        let (open, named): (Vec<String>, Vec<String>) = files.iter().cloned().partition(|file| is_pattern(file));
+        for file in named.iter().filter(|file| is_inside(file)) {
+            snapshot.add(folder, &folder.join(file));
+        }
+        let ready = compile_patterns(&open).unwrap_or_default();
+        if !ready.is_empty() {
+            tools::each_file(folder, MAX_DECLARED_FILES, MAX_DECLARED_TIME, |path| {
+                let fits = |below: &Path| ready.iter().any(|pattern| pattern.is_match(below));
+                if path.strip_prefix(folder).is_ok_and(fits) {
+                    snapshot.add(folder, path);
+                }
+            });
+        }
+        snapshot
+    }
+
+    /// All files of a workspace that is small enough; nothing of a larger one.
+    pub(crate) fn of_small_folder(folder: &Path) -> Option<FileSnapshot> {
+        let (mut snapshot, mut count) = (FileSnapshot::default(), 0);
+        tools::each_file(folder, MAX_FOLDER_FILES + 1, MAX_FOLDER_TIME, |path| {
+            count += 1;
+            snapshot.add(folder, path);
+        });
+        (count <= MAX_FOLDER_FILES).then_some(snapshot)
+    }
+
+    /// What was made, changed or removed between two moments.
+    pub(crate) fn changes<'a>(&'a self, after: &'a FileSnapshot) -> impl Iterator<Item = &'a Path> {
+        let made = after.0.iter().filter(|(path, stamp)| self.0.get(*path) != Some(stamp));
+        let gone = self.0.keys().filter(|path| !after.0.contains_key(*path));
+        made.map(|(path, _)| path.as_path()).chain(gone.map(PathBuf::as_path))
+    }
+
+    fn add(&mut self, folder: &Path, path: &Path) {
+        let (Ok(below), Ok(found)) = (path.strip_prefix(folder), path.symlink_metadata()) else { return };
+        if !found.is_dir() {
+            let (changed, made) = ((found.mtime(), found.mtime_nsec()), (found.ctime(), found.ctime_nsec()));
+            let stamp = (changed.0, changed.1, made.0, made.1, found.len(), found.ino());
+            self.0.insert(below.to_owned(), stamp);
+        }
+    }
+}
+
+/// Whether a pattern may fit more than one file.
+fn is_pattern(pattern: &str) -> bool {
+    pattern.contains(['*', '?', '[', '{', '\\'])
+}
+
+fn is_inside(file: &str) -> bool {
+    Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_is_made_changed_or_removed_differs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("out")).unwrap();
+        for name in ["same.txt", "changed.txt", "gone.txt", "out/other.md"] {
+            fs::write(path(name), "1").unwrap();
+        }
+        let files = ["*.txt", "out/new.md", "../outside", "/etc/passwd"].map(str::to_owned);
+        let before =
+            (FileSnapshot::of_patterns(folder.path(), &files), FileSnapshot::of_small_folder(folder.path()).unwrap());
+        fs::write(path("changed.txt"), "22").unwrap();
+        fs::remove_file(path("gone.txt")).unwrap();
+        fs::write(path("out/new.md"), "1").unwrap();
+        let after =
+            (FileSnapshot::of_patterns(folder.path(), &files), FileSnapshot::of_small_folder(folder.path()).unwrap());
+        let names = |all: Vec<&Path>| all.into_iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let changed = ["changed.txt", "out/new.md", "gone.txt"];
+        assert_eq!(names(before.0.changes(&after.0).collect()), changed);
+        assert_eq!(names(before.1.changes(&after.1).collect()), changed);
+    }
+}

@@ -1,0 +1,84 @@
+//! Todos that were done and then blocked, since their work could not be merged: it is not done again for that.
+
+use std::collections::BTreeSet;
+
+use protocol::{Event, Principal, TaskId, TodoId};
+use store::{SessionReader, StoreError};
+
+/// How many events are read at a time.
+const PAGE_EVENTS: usize = 512;
+
+/// Which todos have been done since they were last written or tried, whatever became of their work.
+#[derive(Debug, Default)]
+pub(crate) struct FinishedTodos(BTreeSet<TodoId>);
+
+impl FinishedTodos {
+    /// Reads it from the log.
+    pub(crate) fn read(reader: &SessionReader, root: TaskId) -> Result<FinishedTodos, StoreError> {
+        let (mut finished, mut seq) = (FinishedTodos::default(), 0);
+        loop {
+            let page = reader.events_after(seq, PAGE_EVENTS)?;
+            let Some(last) = page.last() else { return Ok(finished) };
+            seq = last.seq;
+            page.iter().for_each(|envelope| finished.apply_event(&envelope.entry.event, root));
+        }
+    }
+
+    /// Whether a todo has been done.
+    pub(crate) fn contains(&self, todo: &TodoId) -> bool {
+        self.0.contains(todo)
+    }
+
+    fn apply_event(&mut self, event: &Event, root: TaskId) {
+        match event {
+            Event::TodoDone { todo, .. } => {
+                self.0.insert(todo.clone());
+            }
+            Event::TodoClaimed { todo, .. } | Event::TodoUnblocked { todo } => {
+                self.0.remove(todo);
+            }
+            Event::TodosChanged { by, changed, gone, .. } => {
+                let is_new = |todo: &TodoId| is_planner(*by, root) && changed.iter().any(|new| new.id == *todo);
+                self.0.retain(|todo| !gone.contains(todo) && !is_new(todo));
+            }
+            _other => {}
+        }
+    }
+}
+
+/// Whether it is up to them what is to be done.
+fn is_planner(by: Principal, root: TaskId) -> bool {
+    match by {
+        Principal::User => true,
+        Principal::Task { id } => id == root,
+        Principal::Runtime => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::Todo;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn f8_what_was_done_is_done_until_somebody_wants_something_else() {
+        let (root, worker) = (TaskId::new(Uuid::from_u128(1)), TaskId::new(Uuid::from_u128(2)));
+        let changed = |by| Event::TodosChanged { by, changed: vec![Todo::new("a", "A")], gone: Vec::new(), upto: 0 };
+        let done = Event::TodoDone { todo: "a".into(), fence: Some(1), reused: None };
+        for (then, is_done) in [
+            (changed(Principal::Task { id: worker }), true),
+            (changed(Principal::Task { id: root }), false),
+            (changed(Principal::User), false),
+            (Event::TodoUnblocked { todo: "a".into() }, false),
+            (Event::TodoClaimed { todo: "a".into(), fence: 2 }, false),
+            (Event::TodoClaimed { todo: "b".into(), fence: 2 }, true),
+        ] {
+            let mut finished = FinishedTodos::default();
+            finished.apply_event(&done, root);
+            finished.apply_event(&then, root);
+            assert_eq!(finished.contains(&"a".into()), is_done, "{then:?}");
+        }
+    }
+}

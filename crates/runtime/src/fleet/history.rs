@@ -1,0 +1,176 @@
+//! What a fleet has done so far, as the log tells it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::{Envelope, Event, FleetConfig, FleetEnd, MailBody, Principal, TaskId, TaskOutcome, Todo, TodoId};
+
+use super::prompts;
+
+/// What a fleet has done so far.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct PastFleet {
+    /// What it is all for.
+    pub(super) goal: String,
+    /// How often the main agent was asked for a plan.
+    pub(super) plan_requests: u32,
+    /// How often it was asked to mend the latest plan.
+    pub(super) plan_fixes: u32,
+    /// How often it was shown the outcome.
+    pub(super) reviews: u32,
+    /// Whether it was asked anything since the fleet last began.
+    pub(super) was_asked: bool,
+    /// Whether it answered when it was asked for the plan, or somebody worked by it.
+    pub(super) planned: bool,
+    /// Whether anybody began to work since it was last asked.
+    pub(super) worked: bool,
+    /// Whether workers have checkouts of their own.
+    pub(super) isolated: bool,
+    /// How it was ended.
+    pub(super) ended: Option<FleetEnd>,
+    /// Whether the session takes no new tasks.
+    pub(super) closed: bool,
+    /// What must hold of each todo, as whoever plans wrote it. What a worker makes of it does not count.
+    pub(super) requirements: BTreeMap<TodoId, TodoRequirements>,
+    /// What workers or earlier runs have done. The table may be ahead of it, and people's words are only there.
+    pub(super) done: BTreeSet<TodoId>,
+    /// The commits that hold the work of workers.
+    pub(super) sealed_commits: BTreeMap<TaskId, String>,
+}
+
+/// What must hold of a todo.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct TodoRequirements {
+    pub(super) check: Option<String>,
+    pub(super) expects: Option<String>,
+    /// The agent that wrote it, if it does not plan; what it could not have done itself is not done for it.
+    pub(super) author: Option<TaskId>,
+}
+
+impl PastFleet {
+    pub(super) fn read(&mut self, envelope: &Envelope, root: TaskId) {
+        match &envelope.entry.event {
+            Event::FleetBegan(terms) => self.begin(terms),
+            Event::TodosChanged { by, changed, gone, .. } => self.set_requirements(*by, changed, gone, root),
+            Event::AdmissionClosed => self.closed = true,
+            Event::AdmissionOpened => self.closed = false,
+            Event::MailAdmitted { from, body: MailBody::Text { text, .. }, .. } if envelope.entry.task == root => {
+                self.note_prompt(*from, text);
+            }
+            Event::FleetEnded { end } => self.ended = Some(*end),
+            Event::TodoClaimed { todo, .. } => {
+                (self.worked, self.planned) = (true, true);
+                self.done.remove(todo);
+            }
+            Event::TodoDone { todo, .. } => {
+                self.done.insert(todo.clone());
+            }
+            Event::ActivationEnded { outcome: TaskOutcome::Completed, .. } if envelope.entry.task == root => {
+                self.planned |= self.plan_requests > 0;
+            }
+            Event::WorkSealed { commit, .. } => {
+                self.sealed_commits.insert(envelope.entry.task, commit.clone());
+            }
+            _other => {}
+        }
+    }
+
+    /// A fleet begins. One that goes on with its own todos has its plan.
+    fn begin(&mut self, terms: &FleetConfig) {
+        let PastFleet {
+            goal,
+            plan_requests: plans,
+            planned,
+            done,
+            sealed_commits: sealed,
+            requirements: demands,
+            closed,
+            ..
+        } = std::mem::take(self);
+        let planned = planned && goal == terms.goal && !demands.is_empty();
+        let (isolated, plans, goal) = (terms.isolated, if planned { plans } else { 0 }, terms.goal.clone());
+        *self = PastFleet {
+            goal,
+            plan_requests: plans,
+            planned,
+            isolated,
+            done,
+            sealed_commits: sealed,
+            requirements: demands,
+            closed,
+            ..PastFleet::default()
+        };
+    }
+
+    fn set_requirements(&mut self, by: Principal, changed: &[Todo], gone: &[TodoId], root: TaskId) {
+        let author = match by {
+            Principal::User | Principal::Runtime => None,
+            Principal::Task { id } => Some(id).filter(|id| *id != root),
+        };
+        if author.is_none() {
+            gone.iter().for_each(|todo| drop(self.requirements.remove(todo)));
+        }
+        for todo in changed {
+            if author.is_none() || !self.requirements.contains_key(&todo.id) {
+                let demand = TodoRequirements { check: todo.check.clone(), expects: todo.expects.clone(), author };
+                self.requirements.insert(todo.id.clone(), demand);
+            }
+        }
+    }
+
+    fn note_prompt(&mut self, from: Principal, text: &str) {
+        let asked = prompts::prompt_kind(from, text);
+        self.was_asked |= asked.is_some();
+        match asked {
+            Some(prompts::FleetPromptKind::Plan) => {
+                (self.plan_requests, self.plan_fixes, self.worked) = (self.plan_requests + 1, 0, false)
+            }
+            Some(prompts::FleetPromptKind::FixPlan) => self.plan_fixes += 1,
+            Some(prompts::FleetPromptKind::Review) => {
+                (self.reviews, self.plan_fixes, self.worked) = (self.reviews + 1, 0, false)
+            }
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Activation, FailKind, LogEntry, MailDelivery, MailId, SessionId, Timestamp};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn read(past: &mut PastFleet, event: Event) {
+        let root = TaskId::new(Uuid::nil());
+        let (session, entry) = (SessionId::new(Uuid::nil()), LogEntry { task: root, at: Timestamp(0), event });
+        past.read(&Envelope { v: 1, seq: 1, session, entry }, root);
+    }
+
+    /// What is known of a fleet that begins again after its main agent's answer to the first one ended like this.
+    fn begun_again(outcome: TaskOutcome) -> PastFleet {
+        let terms = || {
+            let terms = serde_json::json!({ "goal": "all", "retries": 0, "rounds": 0, "isolated": false });
+            Event::FleetBegan(serde_json::from_value(terms).unwrap())
+        };
+        let body = MailBody::text(prompts::plan_prompt("all", ["worker"].into_iter(), "worker"));
+        let todo = Todo::new("a", "the first half");
+        let by = Principal::User;
+        let mut past = PastFleet::default();
+        read(&mut past, terms());
+        read(&mut past, Event::MailAdmitted { mail: MailId(1), from: by, delivery: MailDelivery::FollowUp, body });
+        read(&mut past, Event::TodosChanged { by, changed: vec![todo], gone: Vec::new(), upto: 1 });
+        read(&mut past, Event::ActivationEnded { activation: Activation(1), outcome, text: String::new() });
+        assert!(past.was_asked);
+        read(&mut past, Event::FleetEnded { end: FleetEnd::Stopped });
+        read(&mut past, terms());
+        past
+    }
+
+    #[test]
+    fn f4_a_plan_that_was_broken_off_is_asked_for_again_and_a_whole_one_is_not() {
+        let whole = begun_again(TaskOutcome::Completed);
+        assert_eq!((whole.plan_requests, whole.was_asked), (1, false));
+        let half = begun_again(TaskOutcome::Failed { kind: FailKind::Internal, message: "no model".into() });
+        assert_eq!((half.plan_requests, half.was_asked), (0, false));
+    }
+}

@@ -1,0 +1,84 @@
+//! Whether a plan can be worked by.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use protocol::{FleetConfig, TaskId, Todo, TodoId, TodoStatus};
+
+use super::{FleetError, worker};
+use crate::agent::SessionContext;
+use crate::compact::one_line;
+use crate::expectations;
+
+/// Most bytes of a title, and of an id in words.
+const MAX_TITLE_BYTES: usize = 1_000;
+const MAX_ID_BYTES: usize = 200;
+
+/// What is wrong with the todos that are still to be done, in words for whoever wrote them.
+pub(super) async fn problems(
+    context: &Arc<SessionContext>,
+    root: TaskId,
+    terms: &FleetConfig,
+    todos: &[Todo],
+) -> Vec<String> {
+    let mut problems = Vec::new();
+    let known: BTreeSet<&TodoId> = todos.iter().map(|todo| &todo.id).collect();
+    // A command is judged once, however many todos have it.
+    let mut judged: BTreeMap<&str, Result<(), String>> = BTreeMap::new();
+    for todo in todos.iter().filter(|todo| todo.status == TodoStatus::Pending) {
+        let mut found = todo_problems(context, terms, todo);
+        found.extend(
+            todo.depends_on.iter().find(|above| !known.contains(above)).map(|above| {
+                format!("it depends on `{}`, and there is no such todo", one_line(&above.0, MAX_ID_BYTES))
+            }),
+        );
+        if let Some(check) = todo.check.as_deref() {
+            if !judged.contains_key(check) {
+                judged.insert(check, worker::check_permitted(context, root, check).await);
+            }
+            found.extend(judged.get(check).and_then(|verdict| verdict.clone().err()));
+        }
+        problems.extend(found.into_iter().map(|words| format!("{}: {words}", one_line(&todo.id.0, MAX_ID_BYTES))));
+    }
+    problems
+}
+
+fn todo_problems(context: &SessionContext, terms: &FleetConfig, todo: &Todo) -> Vec<String> {
+    let mut found = Vec::new();
+    if todo.id.0.trim().is_empty() || todo.id.0.len() > MAX_ID_BYTES {
+        found.push(format!("its id must have 1 to {MAX_ID_BYTES} bytes"));
+    }
+    if todo.title.trim().is_empty() || todo.title.len() > MAX_TITLE_BYTES {
+        found.push(format!("its title must have 1 to {MAX_TITLE_BYTES} bytes; the rest belongs into the description"));
+    }
+    match worker::worker_agent(context, terms, todo) {
+        Ok(agent) => {
+            found.extend(crate::definition::definition_of(agent).err());
+            found.extend(context.model_for(agent, todo.model.as_deref()).err().map(|error| error.to_string()));
+        }
+        Err(words) => found.push(words),
+    }
+    found.extend(expectations::compile_patterns(&todo.files).err());
+    found.extend(worker::worker_expectations(todo).err());
+    found
+}
+
+/// Refuses a plan that somebody brings, if it cannot be worked by.
+pub(crate) async fn check_plan(
+    context: &Arc<SessionContext>,
+    root: TaskId,
+    terms: &FleetConfig,
+    todos: &[Todo],
+) -> Result<(), FleetError> {
+    let mut problems = problems(context, root, terms, todos).await;
+    // Whoever wrote the file need not be who works by it.
+    if let (Some(check), Some(_file)) = (&terms.check, &terms.plan) {
+        problems.extend(
+            worker::check_permitted(context, root, check).await.err().map(|words| format!("the fleet: {words}")),
+        );
+    }
+    let mut ids = BTreeSet::new();
+    let twice = todos.iter().filter(|todo| !ids.insert(&todo.id));
+    problems.extend(twice.map(|todo| format!("{}: two todos have this id", one_line(&todo.id.0, MAX_ID_BYTES))));
+    if problems.is_empty() { Ok(()) } else { Err(FleetError::Plan(problems)) }
+}

@@ -1,0 +1,267 @@
+//! Files that several todos name although they do not wait for each other: what each makes of such a file may not fit what
+//! the others make of it. It is told before anybody works.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::{Todo, TodoId};
+use serde::Serialize;
+
+use crate::result_cache::GlobIndex;
+
+/// Most files that one line names.
+const MAX_NAMED_FILES: usize = 3;
+
+/// Most todos whose dependencies are looked at together, and most of one file: a bit for each of every todo is kept.
+const MAX_COLUMNS: usize = 4_096;
+
+/// What a todo says of itself: the files that it names, and what it waits for.
+#[derive(Debug, Clone, Copy)]
+pub struct TodoFiles<'a> {
+    /// Its id.
+    pub id: &'a TodoId,
+    /// Its files, as paths, folders and patterns.
+    pub files: &'a [String],
+    /// What it waits for.
+    pub depends_on: &'a [TodoId],
+}
+
+impl<'a> From<&'a Todo> for TodoFiles<'a> {
+    fn from(todo: &'a Todo) -> TodoFiles<'a> {
+        TodoFiles { id: &todo.id, files: &todo.files, depends_on: &todo.depends_on }
+    }
+}
+
+/// Todos that name the same files and may be worked on at the same time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SharedFiles {
+    /// The todos. For each there is another among them, and neither waits for the other.
+    pub todos: Vec<TodoId>,
+    /// The files, as the todos name them.
+    pub files: Vec<String>,
+}
+
+impl SharedFiles {
+    /// All todos that share files, told together where they share the same ones.
+    pub fn find(todos: &[TodoFiles<'_>]) -> Vec<SharedFiles> {
+        let groups: Vec<(String, Vec<usize>)> =
+            group_by_file(todos).into_iter().filter(|(_, all)| all.len() > 1).collect();
+        if groups.is_empty() {
+            return Vec::new();
+        }
+        let graph = SharedFileGraph::of(todos);
+        let mut found: BTreeMap<Vec<usize>, Vec<String>> = BTreeMap::new();
+        let (mut chunk, mut members): (Vec<(String, Vec<usize>)>, BTreeSet<usize>) = Default::default();
+        for (file, mut all) in groups {
+            all.truncate(MAX_COLUMNS);
+            if members.len() + all.len() > MAX_COLUMNS {
+                graph
+                    .dependencies_among(std::mem::take(&mut members))
+                    .collect_shared(std::mem::take(&mut chunk), &mut found);
+            }
+            members.extend(&all);
+            chunk.push((file, all));
+        }
+        graph.dependencies_among(members).collect_shared(chunk, &mut found);
+        let told = |(numbers, files): (Vec<usize>, Vec<String>)| SharedFiles {
+            todos: numbers.into_iter().map(|n| todos[n].id.clone()).collect(),
+            files,
+        };
+        found.into_iter().map(told).collect()
+    }
+
+    /// In words for people.
+    pub fn describe(&self) -> String {
+        let files = joined_list(&self.files);
+        match &self.todos[..] {
+            [a, b] => format!("{a} and {b} both name {files}, and neither waits for the other"),
+            todos => {
+                let names: Vec<String> = todos.iter().map(|id| id.0.clone()).collect();
+                format!("{} name {files}, and do not all wait for each other", joined_list(&names))
+            }
+        }
+    }
+}
+
+fn joined_list(names: &[String]) -> String {
+    let mut first: Vec<String> = names.iter().take(MAX_NAMED_FILES).cloned().collect();
+    first.extend(names.len().checked_sub(MAX_NAMED_FILES + 1).map(|more| format!("{} more", more + 1)));
+    first.join(", ")
+}
+
+/// For each path, folder and pattern that is named, the todos whose files it is among.
+fn group_by_file(todos: &[TodoFiles<'_>]) -> BTreeMap<String, Vec<usize>> {
+    let mut places: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    let mut patterns: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    for (n, todo) in todos.iter().enumerate() {
+        for written in todo.files {
+            let name = written.trim().trim_start_matches("./").trim_end_matches('/').to_owned();
+            if name.is_empty() {
+                continue;
+            }
+            let kind = if GlobIndex::is_pattern(&name) { &mut patterns } else { &mut places };
+            kind.entry(name).or_default().insert(n);
+        }
+    }
+    let globs = GlobIndex::new(patterns.keys().map(String::as_str));
+    let users: Vec<&BTreeSet<usize>> = patterns.values().collect();
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (place, own) in &places {
+        let mut all = own.clone();
+        let folders = place.match_indices('/').filter_map(|(end, _)| places.get(&place[..end]));
+        folders.chain(globs.matching(place).into_iter().filter_map(|n| users.get(n).copied())).for_each(|more| {
+            all.extend(more);
+        });
+        groups.insert(place.clone(), all.into_iter().collect());
+    }
+    groups.extend(patterns.into_iter().map(|(pattern, all)| (pattern, all.into_iter().collect())));
+    groups
+}
+
+/// What waits for what, by number.
+struct SharedFileGraph {
+    direct: Vec<BTreeSet<usize>>,
+    /// Each after everything that it waits for; those in a circle are left out.
+    order: Vec<usize>,
+}
+
+impl SharedFileGraph {
+    fn of(todos: &[TodoFiles<'_>]) -> SharedFileGraph {
+        let numbers: BTreeMap<&TodoId, usize> = todos.iter().zip(0..).map(|(todo, n)| (todo.id, n)).collect();
+        let uppers = |todo: &TodoFiles<'_>| todo.depends_on.iter().filter_map(|id| numbers.get(id).copied()).collect();
+        let direct: Vec<BTreeSet<usize>> = todos.iter().map(uppers).collect();
+        let mut below: Vec<Vec<usize>> = vec![Vec::new(); todos.len()];
+        for (n, direct) in direct.iter().enumerate() {
+            direct.iter().for_each(|upper| below[*upper].push(n));
+        }
+        let mut waits: Vec<usize> = direct.iter().map(BTreeSet::len).collect();
+        let mut order: Vec<usize> = (0..todos.len()).filter(|n| waits[*n] == 0).collect();
+        let mut next = 0;
+        while let Some(n) = order.get(next).copied() {
+            next += 1;
+            for lower in &below[n] {
+                waits[*lower] -= 1;
+                if waits[*lower] == 0 {
+                    order.push(*lower);
+                }
+            }
+        }
+        SharedFileGraph { direct, order }
+    }
+
+    /// Which of these todos each todo waits for, directly or not.
+    fn dependencies_among(&self, columns: BTreeSet<usize>) -> DependencyMatrix {
+        let columns: Vec<usize> = columns.into_iter().collect();
+        let words = columns.len().div_ceil(64);
+        let mut bits = vec![0_u64; words * self.direct.len()];
+        for lower in &self.order {
+            for upper in &self.direct[*lower] {
+                for word in 0..words {
+                    bits[lower * words + word] |= bits[upper * words + word];
+                }
+                if let Ok(column) = columns.binary_search(upper) {
+                    bits[lower * words + column / 64] |= 1 << (column % 64);
+                }
+            }
+        }
+        DependencyMatrix { columns, words_per_row: words, bits }
+    }
+}
+
+/// For each todo, which of some others it waits for, as bits.
+struct DependencyMatrix {
+    columns: Vec<usize>,
+    words_per_row: usize,
+    bits: Vec<u64>,
+}
+
+impl DependencyMatrix {
+    /// Notes each file with the todos that may change it at the same time, if there are any.
+    fn collect_shared(&self, groups: Vec<(String, Vec<usize>)>, found: &mut BTreeMap<Vec<usize>, Vec<String>>) {
+        for (file, all) in groups {
+            let free = self.independent(&all);
+            if !free.is_empty() {
+                found.entry(free).or_default().push(file);
+            }
+        }
+    }
+
+    /// Those of a group for which there is another in it, and neither waits for the other.
+    fn independent(&self, group: &[usize]) -> Vec<usize> {
+        let column = |n: &usize| self.columns.binary_search(n).unwrap_or_default();
+        let mut mask = vec![0_u64; self.words_per_row];
+        group.iter().map(column).for_each(|column| mask[column / 64] |= 1 << (column % 64));
+        // With how many of the group each is in a row.
+        let mut linked = vec![0_usize; self.columns.len()];
+        for lower in group {
+            for (word, of_group) in mask.iter().enumerate() {
+                let mut rest = self.bits[lower * self.words_per_row + word] & of_group;
+                while rest != 0 {
+                    linked[word * 64 + rest.trailing_zeros() as usize] += 1;
+                    linked[column(lower)] += 1;
+                    rest &= rest - 1;
+                }
+            }
+        }
+        group.iter().filter(|n| linked[column(n)] + 1 < group.len()).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn todo(id: &str, files: &[&str], on: &[&str]) -> Todo {
+        let files = files.iter().map(|file| (*file).to_owned()).collect();
+        Todo { files, depends_on: on.iter().map(|id| TodoId::from(*id)).collect(), ..Todo::new(id, id) }
+    }
+
+    fn words(todos: &[Todo]) -> Vec<String> {
+        let named: Vec<TodoFiles<'_>> = todos.iter().map(TodoFiles::from).collect();
+        SharedFiles::find(&named).iter().map(SharedFiles::describe).collect()
+    }
+
+    #[test]
+    fn two_todos_that_name_a_file_and_do_not_wait_for_each_other_are_told() {
+        let todos = [todo("a", &["src/x.rs"], &[]), todo("b", &["./src/x.rs", "b.rs"], &[]), todo("c", &["c.rs"], &[])];
+        assert_eq!(words(&todos), ["a and b both name src/x.rs, and neither waits for the other"]);
+    }
+
+    #[test]
+    fn whoever_waits_for_another_over_any_number_of_others_is_not_told() {
+        let todos = [todo("a", &["x"], &[]), todo("m", &[], &["a"]), todo("n", &[], &["m"]), todo("b", &["x"], &["n"])];
+        assert_eq!(words(&todos), [""; 0]);
+    }
+
+    #[test]
+    fn folders_and_patterns_hold_the_files_in_them() {
+        let todos = [todo("a", &["src/"], &[]), todo("b", &["src/deep/x.rs"], &[]), todo("c", &["**/*.rs"], &[])];
+        assert_eq!(words(&todos), ["a, b, c name src/deep/x.rs, and do not all wait for each other"]);
+        let same = [todo("a", &["doc/*.md"], &[]), todo("b", &["doc/*.md"], &[])];
+        assert_eq!(words(&same), ["a and b both name doc/*.md, and neither waits for the other"]);
+    }
+
+    #[test]
+    fn of_many_only_those_that_are_free_are_named_and_files_are_told_together() {
+        let all = ["p", "q", "r", "s", "t"];
+        let todos = [todo("first", &all, &[]), todo("b", &all, &["first"]), todo("c", &all, &["first"])];
+        assert_eq!(words(&todos), ["b and c both name p, q, r, 2 more, and neither waits for the other"]);
+    }
+
+    #[test]
+    fn todos_in_a_circle_or_with_unreadable_patterns_are_no_reason_to_fail() {
+        let todos = [todo("a", &["x", "[", ""], &["b"]), todo("b", &["x", "[", ""], &["a", "gone"])];
+        let _said = words(&todos);
+    }
+
+    #[test]
+    fn ten_thousand_todos_take_no_time() {
+        let name = |n: usize| format!("t{n}");
+        let row = |n: usize| if n == 0 { todo("t0", &["x"], &[]) } else { todo(&name(n), &["x"], &[&name(n - 1)]) };
+        let todos: Vec<Todo> = (0..2_000).map(row).collect();
+        assert_eq!(words(&todos), [""; 0]);
+        let pairs: Vec<Todo> = (0..10_000).map(|n| todo(&name(n), &[&format!("f{}", n / 2)], &[])).collect();
+        assert_eq!(words(&pairs).len(), 5_000);
+        let apart: Vec<Todo> = (0..10_000).map(|n| todo(&name(n), &[&format!("f{n}")], &[])).collect();
+        assert_eq!(words(&apart), [""; 0]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Where buckets are kept: shared in `bosun.db`, or by this process alone when that file cannot be used.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use host::Home;
+use kernel::RateBucket;
+use kernel::bucket::PermitHolder;
+use kernel::day::{Day, DayLedger};
+use protocol::Timestamp;
+use store::{BucketStore, StoreError};
+
+/// Where buckets are kept.
+#[derive(Debug)]
+pub(super) struct BucketBackend {
+    shared: Option<BucketStore>,
+    /// The buckets as last seen; the truth when nothing is shared.
+    known: HashMap<Arc<str>, RateBucket>,
+}
+
+impl BucketBackend {
+    /// Opens the shared buckets.
+    pub(super) fn open(home: &Home, now: Timestamp) -> BucketBackend {
+        let shared = BucketStore::open(home).inspect_err(warn_unshared).ok();
+        let shelf = BucketBackend { shared, known: HashMap::new() };
+        if let Err(error) = shelf.restore_day(home, Day::of(now)) {
+            tracing::warn!(error, "what was spent today before bosun.db was made again is not counted");
+        }
+        shelf
+    }
+
+    /// Counts again what the sessions spent today, if nothing is known of any day: `bosun.db` is new, or was lost.
+    fn restore_day(&self, home: &Home, today: Day) -> Result<(), String> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        let text = |error: StoreError| error.to_string();
+        if shared.read(BucketStore::DAYS).map_err(text)?.is_some() {
+            return Ok(());
+        }
+        let spent = shared.spent_since(home, today.start()).map_err(text)?;
+        // Also that it is nothing, so that it is not counted again.
+        self.change_days(|ledger| {
+            // Another process may have counted it meanwhile.
+            if *ledger == DayLedger::default() {
+                ledger.settle(today, &PermitHolder(String::new()), 0, spent);
+            }
+        })
+    }
+
+    /// A bucket as it is now.
+    pub(super) fn read(&mut self, key: &Arc<str>, own: &PermitHolder, now: Timestamp) -> RateBucket {
+        if let Some(read) = self.shared.as_ref().map(|buckets| buckets.read(key)) {
+            match read {
+                Ok(state) => drop(self.known.insert(Arc::clone(key), parse_bucket(key, state))),
+                Err(error) => self.stop_sharing(&error, own, now),
+            }
+        }
+        self.known.get(key).cloned().unwrap_or_default()
+    }
+
+    /// Changes a bucket. `edit` may be called again when the change could not be written.
+    pub(super) fn change<T>(
+        &mut self,
+        key: &Arc<str>,
+        own: &PermitHolder,
+        now: Timestamp,
+        mut edit: impl FnMut(&mut RateBucket) -> T,
+    ) -> T {
+        let written = self.shared.as_ref().map(|buckets| {
+            buckets.change(key, |state| {
+                let mut bucket = parse_bucket(key, state);
+                let told = edit(&mut bucket);
+                (serialize_bucket(&bucket), (told, bucket))
+            })
+        });
+        match written {
+            Some(Ok((told, bucket))) => {
+                self.known.insert(Arc::clone(key), bucket);
+                return told;
+            }
+            Some(Err(error)) => self.stop_sharing(&error, own, now),
+            None => {}
+        }
+        edit(self.known.entry(Arc::clone(key)).or_default())
+    }
+
+    /// Changes what is known of the days. Nobody goes on alone with that: what the others spend counts too.
+    pub(super) fn change_days<T>(&self, edit: impl FnOnce(&mut DayLedger) -> T) -> Result<T, String> {
+        let Some(shared) = &self.shared else { return Err("bosun.db cannot be used".into()) };
+        let changed = shared.change(BucketStore::DAYS, |state| {
+            let read = state.as_deref().map_or(Ok(DayLedger::default()), serde_json::from_str);
+            match read.map(|mut ledger: DayLedger| (edit(&mut ledger), ledger)) {
+                // Plain data with text keys always prints.
+                Ok((told, ledger)) => (serde_json::to_string(&ledger).unwrap_or_default(), Ok(told)),
+                Err(error) => (state.unwrap_or_default(), Err(format!("what was spent is damaged: {error}"))),
+            }
+        });
+        changed.map_err(|error| error.to_string())?
+    }
+
+    /// Goes on alone, with what was last known but for the others.
+    fn stop_sharing(&mut self, error: &StoreError, own: &PermitHolder, now: Timestamp) {
+        warn_unshared(error);
+        self.shared = None;
+        for bucket in self.known.values_mut() {
+            let others: Vec<PermitHolder> = bucket.holders().filter(|holder| *holder != own).cloned().collect();
+            others.iter().for_each(|other| bucket.forget(now, other));
+        }
+    }
+}
+
+fn warn_unshared(error: &StoreError) {
+    tracing::warn!(%error, "providers' limits are not shared with other processes");
+}
+
+/// A bucket that makes no sense is as good as none: it is learnt again.
+fn parse_bucket(key: &str, state: Option<String>) -> RateBucket {
+    let Some(state) = state else { return RateBucket::default() };
+    serde_json::from_str(&state).unwrap_or_else(|error| {
+        tracing::warn!(key, %error, "what was known of a provider's limits is damaged and begins anew");
+        RateBucket::default()
+    })
+}
+
+fn serialize_bucket(bucket: &RateBucket) -> String {
+    // Plain data with text keys always prints; an empty text would read as damaged and begin anew.
+    serde_json::to_string(bucket).unwrap_or_default()
+}

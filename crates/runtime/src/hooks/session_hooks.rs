@@ -1,0 +1,189 @@
+//! The hooks of a session, and how they are told.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hooks::{Hook, HookContext, HookEventData, HookRunner, HookRunnerConfig, HookSet, HookVerdict};
+use host::Guardian;
+use protocol::{AgentSpec, HookEvent, HookSpec, RunId, TaskId, TaskType};
+
+use super::transcripts::TranscriptWriters;
+use crate::agent::SessionContext;
+use crate::settings::SessionSettings;
+
+/// The hooks of a session, with what they are run with.
+#[derive(Debug)]
+pub(crate) struct SessionHooks {
+    /// Those that hold for every agent.
+    hooks: HookSet,
+    runner: HookRunner,
+    pub(super) transcripts: TranscriptWriters,
+    /// What hooks said when the session began, until the root hears it.
+    context: Mutex<Vec<String>>,
+}
+
+impl SessionHooks {
+    pub(crate) fn new(settings: &SessionSettings, guardian: Guardian) -> SessionHooks {
+        let runner = HookRunner::new(HookRunnerConfig {
+            guardian,
+            env: Arc::new(settings.env.clone()),
+            cwd: settings.cwd.clone(),
+            project_root: settings.policy.top.clone(),
+            route: settings.route.clone(),
+            client_hooks: settings.client_extensions.hook_driver.clone(),
+        });
+        let hooks = settings.catalog.hooks.iter().chain(&settings.client_extensions.hooks);
+        let hooks = HookSet::new(hooks.cloned());
+        SessionHooks { hooks, runner, transcripts: TranscriptWriters::default(), context: Mutex::default() }
+    }
+
+    /// Whether any hook of the whole session is told of such an event.
+    pub(super) fn has_hook_for(&self, event: HookEvent) -> bool {
+        self.hooks.has_event(event)
+    }
+
+    /// Whether activations may have to be greeted and parted from.
+    pub(super) fn has_activation_hooks(&self) -> bool {
+        [HookEvent::SessionStart, HookEvent::SubagentStart, HookEvent::SubagentStop, HookEvent::AgentStop]
+            .into_iter()
+            .any(|event| self.has_hook_for(event))
+    }
+
+    /// Keeps what the root is to hear when it begins.
+    pub(super) fn keep_context(&self, context: Vec<String>) {
+        self.context.lock().unwrap_or_else(PoisonError::into_inner).extend(context);
+    }
+
+    /// What the root is to hear, once.
+    pub(crate) fn take_context(&self) -> Vec<String> {
+        std::mem::take(&mut self.context.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn has_context(&self) -> bool {
+        !self.context.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+}
+
+/// Tells the hooks that it concerns of what happens to a run's agent.
+pub(crate) async fn run_hooks(context: &Arc<SessionContext>, run: RunId, occasion: HookEventData) -> HookVerdict {
+    let concerned = context.matching_hooks(run.task, &occasion);
+    if concerned.is_empty() {
+        return HookVerdict::default();
+    }
+    let about = context.hook_subject(run).await;
+    let concerned: Vec<&Hook> = concerned.iter().collect();
+    context.session_hooks.runner.run_hooks(&concerned, &occasion, &about).await
+}
+
+impl SessionContext {
+    /// Whether hooks are to be told of the beginning and the end of a task's activations.
+    pub(crate) fn has_lifecycle_hooks(&self, task: TaskId) -> bool {
+        let stop = HookEventData::AgentStop { reason: String::new(), last_message: String::new(), is_repeated: false };
+        let is_root = self.is_root(task);
+        (is_root && self.session_hooks.has_context())
+            || (!is_root && !self.matching_hooks(task, &HookEventData::AgentStart).is_empty())
+            || !self.matching_hooks(task, &stop).is_empty()
+    }
+
+    /// Whether any hook may be told of such an event of a task.
+    pub(crate) fn may_have_hook_for(&self, task: TaskId, event: HookEvent) -> bool {
+        self.session_hooks.has_hook_for(event) || self.current_definition(task).is_some_and(|own| !own.hooks.is_empty())
+    }
+
+    /// Whether a task is the session's own conversation.
+    pub(crate) fn is_root(&self, task: TaskId) -> bool {
+        self.roster.with_task(task, |known| known.spec.kind == TaskType::Main).unwrap_or_default()
+    }
+
+    /// The hooks that are told of an occasion: the session's, then the agent's own.
+    fn matching_hooks(&self, task: TaskId, occasion: &HookEventData) -> Vec<Hook> {
+        let is_root = self.is_root(task);
+        let event = occasion.event(is_root);
+        let definition = self.current_definition(task).filter(|definition| !definition.hooks.is_empty());
+        if definition.is_none() && !self.session_hooks.has_hook_for(event) {
+            return Vec::new();
+        }
+        let names = self.roster.with_task(task, |known| (known.spec.agent.clone(), known.spec.name.clone()));
+        let (kind, name) = names.unwrap_or_default();
+        let agent = ::hooks::HookAgent { definition: &kind, name: &name };
+        let own = definition.map(|definition| HookSet::new(own_hooks(definition, event, is_root))).unwrap_or_default();
+        let all = self
+            .session_hooks
+            .hooks
+            .matching(event, occasion, &agent)
+            .into_iter()
+            .chain(own.matching(event, occasion, &agent));
+        all.cloned().collect()
+    }
+
+    /// What the catalogue says of a task's agent in this run. The session keeps what it said before; that may have come
+    /// from files that nobody trusts any more.
+    pub(super) fn current_definition(&self, task: TaskId) -> Option<&AgentSpec> {
+        let SessionSettings { main_agent: main, catalog, .. } = &self.settings;
+        let name = &self.roster.definition(task)?.name;
+        let main = main.as_ref().filter(|main| self.is_root(task) && main.name == *name);
+        main.or_else(|| catalog.agents.iter().find(|agent| agent.name == *name))
+    }
+
+    /// The folder that a task works in, or worked in.
+    fn work_folder(&self, task: TaskId) -> String {
+        let placed = || {
+            let holder = self.roster.checkout_owner(task)?;
+            self.roster.with_task(holder, |known| known.checkout_path.clone()).flatten()
+        };
+        match self.task_workspace(task) {
+            Ok(site) => site.cwd().display().to_string(),
+            Err(_gone) => placed().unwrap_or_default(),
+        }
+    }
+
+    /// Whom hooks are told about. What the agent heard and said so far is in its transcript by then.
+    async fn hook_subject(self: &Arc<Self>, run: RunId) -> HookContext {
+        let context = Arc::clone(self);
+        let written =
+            tokio::task::spawn_blocking(move || context.session_hooks.transcripts.write(&context, run.task)).await;
+        let sequence = match written {
+            Ok(Ok(sequence)) => sequence,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a transcript for hooks was not written");
+                0
+            }
+            Err(error) => {
+                tracing::error!(%error, "writing a transcript for hooks broke");
+                0
+            }
+        };
+        let known =
+            self.roster.with_task(run.task, |known| (Arc::clone(&known.spec), Arc::clone(&known.path), known.depth));
+        let (spec, path, depth) =
+            known.map_or((None, Arc::from(""), 0), |(spec, path, depth)| (Some(spec), path, depth));
+        let word = |of: fn(&protocol::TaskSpec) -> &String| spec.as_deref().map(of).cloned().unwrap_or_default();
+        HookContext {
+            session: self.session,
+            cwd: self.work_folder(run.task),
+            transcript: TranscriptWriters::path(self, run.task).display().to_string(),
+            mode: self.policy().mode,
+            at: self.settings.clock.now(),
+            agent: run.task,
+            parent: spec.as_ref().and_then(|spec| spec.parent),
+            definition: word(|spec| &spec.agent),
+            name: word(|spec| &spec.name),
+            description: word(|spec| &spec.description),
+            path: path.to_string(),
+            depth,
+            activation: run.activation,
+            attempt: run.attempt,
+            sequence,
+        }
+    }
+}
+
+/// An agent's own hooks on an event. Below the root, the end of the agent is the end it speaks of.
+fn own_hooks(definition: &AgentSpec, event: HookEvent, is_root: bool) -> Vec<HookSpec> {
+    let meant = |hook: &HookSpec| match hook.event {
+        HookEvent::AgentStop if !is_root => HookEvent::SubagentStop,
+        HookEvent::SubagentStop if is_root => HookEvent::AgentStop,
+        event => event,
+    };
+    let hooks = definition.hooks.iter().filter(|hook| meant(hook) == event);
+    hooks.map(|hook| HookSpec { event, ..hook.clone() }).collect()
+}

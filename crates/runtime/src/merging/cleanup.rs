@@ -1,0 +1,85 @@
+//! Checkouts that a fleet leaves behind. One whose work is in the result is not needed any more; every other stays.
+
+use std::collections::BTreeSet;
+
+use futures_util::StreamExt;
+use git::{Checkout, CheckoutId, Commit, DiscardOutcome, Git, GitError};
+use protocol::TaskId;
+
+use super::fleet_work::FleetWork;
+use super::merger::FleetMerger;
+use super::summary::LeftoverCheckout;
+
+/// How many checkouts are removed at once.
+const AT_ONCE: usize = 8;
+
+impl FleetMerger {
+    /// Does away with the checkouts of workers whose work is part of `tip`; tells of those that stay.
+    pub(super) async fn remove_checkouts(&self, works: &FleetWork, git: &Git, tip: &Commit) -> Vec<LeftoverCheckout> {
+        let busy = self.busy_checkouts().await;
+        let clear = |(task, path): (&TaskId, &String)| {
+            let (task, path, sealed) = (*task, path.clone(), works.sealed(*task).cloned());
+            let is_busy = busy.as_ref().is_none_or(|busy| busy.contains(&task));
+            async move {
+                let why = if is_busy {
+                    Some("somebody works in it".into())
+                } else {
+                    self.remove_checkout(git, task, sealed, tip).await
+                };
+                why.map(|why| LeftoverCheckout { task: task.to_string(), path, why })
+            }
+        };
+        let cleared: Vec<Option<LeftoverCheckout>> =
+            futures_util::stream::iter(works.checkouts.iter().map(clear)).buffered(AT_ONCE).collect().await;
+        cleared.into_iter().flatten().collect()
+    }
+
+    /// Removes the session's refs to what the user's branch holds by now: history keeps it, or one commit with all of it.
+    /// All others stay.
+    pub(super) async fn drop_landed_refs(&self, git: &Git, tip: &Commit) {
+        let refs = format!("refs/bosun/{}/", self.context.session);
+        for holder in [tip.as_str(), "HEAD"] {
+            if let Err(error) = git::drop_held(git, holder, &refs).await {
+                tracing::info!(%error, "refs to work that has landed stay");
+            }
+        }
+    }
+
+    /// Does away with one checkout; says why not.
+    async fn remove_checkout(&self, git: &Git, task: TaskId, sealed: Option<Commit>, tip: &Commit) -> Option<String> {
+        let Some(sealed) = sealed else { return Some("what was made in it was broken off and is nowhere else".into()) };
+        match git::holds(git, tip, &sealed).await {
+            Ok(true) => {}
+            Ok(false) => return Some(format!("its work, {sealed}, is not in the result")),
+            Err(error) => return Some(error.to_string()),
+        }
+        match self.discard(git, task).await {
+            Ok(Some(DiscardOutcome::Trashed { name, why })) => Some(format!("it is in the trash as {name}: {why}")),
+            Ok(Some(DiscardOutcome::Removed(_)) | None) => None,
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Nothing if an owner before this one did it.
+    async fn discard(&self, git: &Git, task: TaskId) -> Result<Option<DiscardOutcome>, GitError> {
+        let (home, now) = (&self.context.settings.home, self.context.settings.clock.now());
+        let id = CheckoutId { session: self.context.session, task };
+        // The lease goes with it.
+        drop(self.context.task_workspaces.take_checkout(task));
+        let root = home.checkouts_dir().join(self.context.session.to_string());
+        if root.join(task.to_string()).symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        let root = root.canonicalize().map_err(|error| GitError::File { path: root, said: error.to_string() })?;
+        Checkout::open(git, &root, id).await?.discard(home, now).await.map(Some)
+    }
+
+    /// The tasks in whose checkouts somebody works; nothing if nobody knows.
+    async fn busy_checkouts(&self) -> Option<BTreeSet<TaskId>> {
+        let busy = |kernel: &kernel::Kernel| -> Vec<TaskId> {
+            kernel.tasks().filter(|task| !task.is_finished()).map(|task| task.id).collect()
+        };
+        let busy = self.supervisor.query(busy).await.ok()?;
+        Some(busy.into_iter().filter_map(|task| self.context.roster.checkout_owner(task)).collect())
+    }
+}

@@ -1,0 +1,254 @@
+//! Merging in a session.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use git::{
+    BaseCommit, CheckoutId, CheckoutRequest as CheckoutOrder, Commit, Git, MergePart, MergeQueue, MergeWorkspace,
+    Repository, ScratchCheckout,
+};
+use kernel::{TodoGraph, TodoProgress};
+use protocol::{FleetConfig, Isolation, TaskId, Todo, TodoId};
+use tokio::sync::{Mutex, watch};
+
+use super::deliver::{BranchAction, MergedTree};
+use super::fleet_work::FleetWork;
+use super::join::{join_parts, signature};
+use super::merge_queue::MergeInput;
+use super::merge_session::MergeSession;
+use super::order::MergeOrder;
+use super::summary::{MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
+use crate::agent::SessionContext;
+use crate::fleet::FinishedTodo;
+use crate::supervisor::Supervisor;
+
+/// Merges what the workers of a session's fleet brought.
+#[derive(Debug)]
+pub struct FleetMerger {
+    pub(super) context: Arc<SessionContext>,
+    pub(super) supervisor: Supervisor,
+    pub(super) root: TaskId,
+    pub(super) work: Mutex<FleetWork>,
+    /// Held while an agent for a conflict is looked for and started, so that there is one.
+    pub(super) resolver_lock: Mutex<()>,
+    /// What became of the latest fleet's work.
+    summary: watch::Sender<Option<MergeSummary>>,
+}
+
+/// What merging asks of the session, for one fleet.
+pub(super) struct MergeServices<'a> {
+    pub(super) merger: &'a FleetMerger,
+    pub(super) terms: &'a FleetConfig,
+    pub(super) todos: Vec<Todo>,
+    /// The way from the top of the repository to the folder that the session works in.
+    pub(super) subfolder: PathBuf,
+}
+
+impl FleetMerger {
+    pub(crate) fn new(context: Arc<SessionContext>, supervisor: Supervisor, root: TaskId) -> FleetMerger {
+        let (works, starting) = (Mutex::default(), Mutex::default());
+        FleetMerger {
+            context,
+            supervisor,
+            root,
+            work: works,
+            resolver_lock: starting,
+            summary: watch::Sender::default(),
+        }
+    }
+
+    /// Where the worker that does this todo works: in a checkout that begins with what the todos above it brought. Says in
+    /// words why there is none.
+    pub async fn isolation_for(&self, terms: &FleetConfig, todo: &Todo) -> Result<Option<Isolation>, String> {
+        if !terms.isolated {
+            return Ok(None);
+        }
+        let (order, _is_done) = self.graph().await?;
+        let repository = self.repository().await?;
+        let hands = self.services(terms, &repository)?;
+        let (base_commit, parts) = {
+            let mut works = self.work.lock().await;
+            self.catch_up(&mut works)?;
+            let base_commit = self.base_commit(&repository, terms, works.fleets).await?;
+            let mut above: Vec<TodoId> = order.all_dependencies(&todo.id).into_iter().collect();
+            order.sort(&mut above);
+            let part = |id: &TodoId| {
+                let (name, title) = (id.0.clone(), hands.title(id));
+                Some(MergePart { name, title, commit: works.commits.get(id)?.clone() })
+            };
+            (base_commit, above.iter().filter_map(part).collect::<Vec<_>>())
+        };
+        let base = join_parts(repository.git(), &base_commit.base, &parts, &hands).await?;
+        Ok(Some(Isolation::Worktree { base: Some(base.to_string()), dirty: false }))
+    }
+
+    /// Brings the work of everything that is done together, and gives it to the user. Says in words why it could not; what
+    /// was merged until then stays so.
+    pub async fn collect(&self, terms: &FleetConfig, done: &[FinishedTodo]) -> Result<MergeSummary, String> {
+        let (order, is_done) = self.graph().await?;
+        let repository = self.repository().await?;
+        let hands = self.services(terms, &repository)?;
+        let mut read = FleetWork::default();
+        self.catch_up(&mut read)?;
+        read.retain_done(done);
+        let base_commit = self.base_commit(&repository, terms, read.fleets).await?;
+        let refs = self.refs(read.fleets);
+        let tip = read.tip.clone().unwrap_or_else(|| base_commit.base.clone());
+        let scratch = self.scratch(&repository, &tip).await?;
+        let crop = MergeInput { work: &read, order: &order, session: &hands };
+        let parts = crop.parts();
+        let clashes =
+            git::predict(&scratch.aside(repository.git()), &base_commit.base, &parts).await.map_err(error_text)?;
+        let workspace = MergeWorkspace {
+            repository: repository.git().clone(),
+            scratch,
+            pin: format!("{refs}/merged"),
+            by: signature(),
+        };
+        let mut queue = MergeQueue::new(workspace, tip);
+        let fits = crop.run(&mut queue, &parts).await?;
+        let (workspace, tip) = queue.end();
+        let is_green = is_done && fits.iter().all(|fit| *fit == TodoMergeOutcome::Merged);
+        let branch = format!("bosun/fleet-{}", self.short_id());
+        let message = commit_message(
+            terms,
+            parts.iter().zip(&fits).filter(|(_, fit)| **fit == TodoMergeOutcome::Merged).map(|(part, _)| part),
+        );
+        let merged_tree = MergedTree {
+            git: repository.git(),
+            scratch: &workspace.scratch,
+            base_commit: &base_commit,
+            tip: &tip,
+            refs: &refs,
+            message: &message,
+            branch: &branch,
+        };
+        let taken = merged_tree.deliver(branch_action(terms, is_green)).await?;
+        let stat = merged_tree.stat().await?;
+        workspace.scratch.remove();
+        let left = if is_green { self.remove_checkouts(&read, repository.git(), &tip).await } else { Vec::new() };
+        if let (MergeDestination::Landed { .. }, true) = (&taken, is_green) {
+            self.drop_landed_refs(repository.git(), &tip).await;
+        }
+        let fitted = |(part, fit): (MergePart, TodoMergeOutcome)| TodoMergeResult {
+            todo: TodoId(part.name),
+            commit: part.commit.to_string(),
+            outcome: fit,
+        };
+        let summary = MergeSummary {
+            todos: parts.into_iter().zip(fits).map(fitted).collect(),
+            predicted_conflicts: clashes.into_iter().map(|clash| (TodoId(clash.a), TodoId(clash.b))).collect(),
+            base: base_commit.base.to_string(),
+            tip: tip.to_string(),
+            stat,
+            destination: taken,
+            leftover_checkouts: left,
+        };
+        self.summary.send_replace(Some(summary.clone()));
+        Ok(summary)
+    }
+
+    /// What became of the latest fleet's work, once it was gathered in this process.
+    pub fn summary(&self) -> Option<MergeSummary> {
+        self.summary.borrow().clone()
+    }
+
+    pub(super) fn catch_up(&self, works: &mut FleetWork) -> Result<(), String> {
+        let reader = self.context.reader().map_err(|error| error.to_string())?;
+        works.catch_up(&reader).map_err(|error| error.to_string())
+    }
+
+    /// The last event there is.
+    pub(super) fn last_seq(&self) -> Result<u64, String> {
+        let view = self.context.reader().and_then(|reader| reader.session_view());
+        view.map(|view| view.events).map_err(|error| error.to_string())
+    }
+
+    /// The order of the graph, and whether every todo is done.
+    async fn graph(&self) -> Result<(MergeOrder, bool), String> {
+        let is_done = |graph: &TodoGraph| graph.nodes().all(|(_, node)| node.progress == TodoProgress::Done);
+        let look = move |kernel: &kernel::Kernel| (MergeOrder::from_graph(kernel.graph()), is_done(kernel.graph()));
+        self.supervisor.query(look).await.map_err(|rejected| rejected.to_string())
+    }
+
+    fn services<'a>(&'a self, terms: &'a FleetConfig, repository: &Repository) -> Result<MergeServices<'a>, String> {
+        let rows = self.context.reader().and_then(|reader| reader.todos()).map_err(|error| error.to_string())?;
+        let todos = rows.into_iter().map(|row| row.todo).collect();
+        Ok(MergeServices { merger: self, terms, todos, subfolder: repository.below().to_owned() })
+    }
+
+    async fn repository(&self) -> Result<Repository, String> {
+        let site = self.context.task_workspace(self.root)?;
+        let git = Git::new(self.context.guardian.clone(), site.cwd(), &self.context.settings.env);
+        Repository::find(&git).await.map_err(error_text)
+    }
+
+    /// What the fleet's work is built on: decided once, and kept in the repository.
+    async fn base_commit(
+        &self,
+        repository: &Repository,
+        terms: &FleetConfig,
+        fleet: u32,
+    ) -> Result<BaseCommit, String> {
+        let (git, refs) = (repository.git(), self.refs(fleet));
+        if let Some(kept) = BaseCommit::kept(git, &refs).await.map_err(error_text)? {
+            return Ok(kept);
+        }
+        let mut base_commit = BaseCommit::now(git).await.map_err(error_text)?;
+        if terms.dirty {
+            let index = self.checkouts()?.join("base.index");
+            let snapshot = repository.snapshot_dirty(&index, &format!("{refs}/snapshot")).await.map_err(error_text)?;
+            base_commit = base_commit.with_snapshot(snapshot);
+        }
+        base_commit.keep(git, &refs).await.map_err(error_text)?;
+        Ok(base_commit)
+    }
+
+    async fn scratch(&self, repository: &Repository, base: &Commit) -> Result<ScratchCheckout, String> {
+        let id = CheckoutId { session: self.context.session, task: self.root };
+        let order = CheckoutOrder { id, name: "merging".into(), title: String::new(), base: base.clone() };
+        ScratchCheckout::make(repository, &self.checkouts()?, order).await.map_err(error_text)
+    }
+
+    fn checkouts(&self) -> Result<PathBuf, String> {
+        self.context.settings.home.make_checkouts(self.context.session).map_err(|error| error.to_string())
+    }
+
+    /// What the refs of a fleet begin with.
+    fn refs(&self, fleet: u32) -> String {
+        format!("refs/bosun/{}/fleet/{fleet}", self.context.session)
+    }
+
+    /// The part of the session's id that differs most from others.
+    fn short_id(&self) -> String {
+        let id = self.context.session.to_string();
+        id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_owned()
+    }
+}
+
+/// The message of a commit that holds the work of several todos: what it was all for, and what each was.
+fn commit_message<'a>(terms: &FleetConfig, parts: impl Iterator<Item = &'a MergePart>) -> String {
+    let titles: Vec<&str> =
+        parts.map(|part| if part.title.trim().is_empty() { &*part.name } else { &*part.title }).collect();
+    // A plan without a goal goes by the name of its file.
+    let has_goal = terms.plan.as_ref() != Some(&terms.goal);
+    let title = match titles[..] {
+        [only] => only.to_owned(),
+        _ if has_goal => terms.goal.clone(),
+        _ => titles.join("; "),
+    };
+    let list: String = titles.iter().map(|title| format!("- {}\n", git::subject(title))).collect();
+    format!("{}\n\n{list}", git::subject(&title))
+}
+
+fn branch_action(terms: &FleetConfig, is_green: bool) -> BranchAction {
+    match (terms.merge, is_green) {
+        (false, _) => BranchAction::Stay,
+        (true, true) => BranchAction::Move,
+        (true, false) => BranchAction::MoveDenied("not everything is done, merged and checked".into()),
+    }
+}
+
+fn error_text(error: git::GitError) -> String {
+    error.to_string()
+}

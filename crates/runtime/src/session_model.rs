@@ -1,0 +1,90 @@
+//! The session's model: that of its own agent, and of every agent that wants no other. It may change while they work;
+//! each is asked with the new one from its next turn on.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kernel::KernelInput;
+use model::Model;
+use protocol::{Principal, TaskId, TaskSpec, TaskType};
+
+use crate::agent::SessionContext;
+use crate::supervisor::{InputRejection, Supervisor};
+
+/// The models that the session was given while it ran, by their names.
+#[derive(Debug, Default)]
+pub(crate) struct AddedModels(Mutex<HashMap<String, Arc<dyn Model>>>);
+
+/// Why the session stays with its model.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelChangeError {
+    /// The model cannot be asked.
+    #[error("the model `{spec}` cannot be used: {why}; there are: {known}")]
+    Unusable {
+        /// The model.
+        spec: String,
+        /// Why.
+        why: String,
+        /// Those that can be asked.
+        known: String,
+    },
+    /// Nobody knows what it costs.
+    #[error("the price of {0} is not known, so no budget in dollars can be held; choose a model with a price")]
+    Unpriced(String),
+    /// The session did not take it.
+    #[error(transparent)]
+    Rejected(#[from] InputRejection),
+}
+
+impl SessionContext {
+    /// The session's model, as `--model` takes it.
+    pub(crate) fn session_model_spec(&self) -> Arc<str> {
+        self.roster.model().map_or_else(|| self.settings.model_spec.as_str().into(), |model| model.spec)
+    }
+
+    /// The session's model; says in words why it cannot be had.
+    pub(crate) fn session_model(&self) -> Result<Arc<dyn Model>, String> {
+        self.model_by_spec(&self.session_model_spec())
+    }
+
+    /// The name of the model that a task's agent is asked with.
+    pub(crate) fn task_model_spec(&self, spec: &TaskSpec) -> Arc<str> {
+        let chosen = spec.kind == TaskType::Main && self.roster.model().is_some_and(|model| model.chosen);
+        match &spec.model {
+            Some(wanted) if !chosen && !wanted.is_session_model() => wanted.effective.as_str().into(),
+            Some(_) | None => self.session_model_spec(),
+        }
+    }
+
+    /// A model by its name.
+    pub(crate) fn model_by_spec(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
+        if spec == self.settings.model_spec {
+            return Ok(Arc::clone(&self.settings.model));
+        }
+        let given = self.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).get(spec).cloned();
+        given.map_or_else(|| self.settings.models.open(spec), Ok)
+    }
+
+    /// Goes on with another model; tells its name in full.
+    pub(crate) async fn change_model(
+        &self,
+        supervisor: &Supervisor,
+        root: TaskId,
+        wanted: &str,
+    ) -> Result<String, ModelChangeError> {
+        let spec = self.settings.models.full_name(wanted);
+        let model = self.model_by_spec(&spec).map_err(|why| {
+            let (spec, known) = (protocol::Clip::new(wanted, 100).into_string(), self.model_names());
+            ModelChangeError::Unusable { spec, why, known }
+        })?;
+        let budget = supervisor.query(move |kernel| kernel.task(root).map(|root| root.ledger.budget)).await?;
+        let in_dollars = budget.is_some_and(|budget| budget.micros.is_some()) && model.facts().price.is_none();
+        if in_dollars || self.settings.day_budget.is_some() && model.facts().is_price_missing() {
+            return Err(ModelChangeError::Unpriced(spec));
+        }
+        // Whoever reads of it in the log must find it open.
+        self.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).insert(spec.clone(), model);
+        supervisor.submit(KernelInput::SetModel { model: spec.clone(), by: Principal::User }).await?;
+        Ok(spec)
+    }
+}

@@ -1,0 +1,183 @@
+//! Items are made and changed. Hooks hear of what is about to be made or completed, and may say no.
+
+use hooks::{HookEventData, HookItem, ItemStep, Ruling};
+use kernel::RunUpdate;
+use protocol::{HookEvent, ItemId, ItemStatus, ListItem};
+use serde_json::{Map, Value};
+use store::{ChangedItems, ExpectedVersion, ItemChange, NewItem};
+use tools::{CreateItemRequest, ItemEdit, ToolError};
+
+use super::AgentItemList;
+use super::render::describe_status;
+use super::shared::SharedListError;
+use crate::hooks::run_hooks;
+
+/// What hooks tell the agent of an item.
+type HookNotes = Vec<String>;
+
+impl AgentItemList {
+    pub(super) async fn create_item(&self, order: CreateItemRequest) -> Result<String, ToolError> {
+        let new = self.new_item(order);
+        let at = self.subagents.context.settings.clock.now();
+        let is_told = self.subagents.context.may_have_hook_for(self.calling_task(), HookEvent::TaskCreated);
+        let (made, context) = if is_told {
+            let reserved = new.clone();
+            let reserve = move |list: &store::ItemList| reserved.check().and_then(|()| list.reserve(at));
+            let id = self.or_refuse(self.list().with(reserve).await).await?;
+            let told = self.hook_item(id, &new.subject, &new.description, new.owner.as_ref());
+            let context = match self.ask_hooks(ItemStep::Created, told).await {
+                Ok(context) => context,
+                Err(refused) => {
+                    self.or_refuse(self.list().with(move |list| list.release(id)).await).await?;
+                    return Err(refused);
+                }
+            };
+            (self.list().with(move |list| list.fill(id, new, at)).await, context)
+        } else {
+            (self.list().with(move |list| list.create(new, at)).await, HookNotes::new())
+        };
+        let made = self.or_refuse(made).await?;
+        self.publish(&made).await?;
+        Ok(append_context(
+            format!("Item {} is on the {} list: {}", made.item.id, self.list().name, describe_status(&made.item)),
+            &context,
+        ))
+    }
+
+    pub(super) async fn update_item(&self, id: ItemId, edit: ItemEdit) -> Result<String, ToolError> {
+        let fresh = self.or_refuse(self.list().with(move |list| list.get(id)).await).await?;
+        let Some(version) = self.list().seen_version(self.calling_task(), id) else {
+            return Err(self.unseen_error(&fresh).await);
+        };
+        let change = self.change(&fresh, edit);
+        let at = self.subagents.context.settings.clock.now();
+        let seen = ExpectedVersion::Version(version);
+        let completes = change.status == Some(ItemStatus::Completed) && fresh.status != ItemStatus::Completed;
+        let context =
+            if completes && self.subagents.context.may_have_hook_for(self.calling_task(), HookEvent::TaskCompleted) {
+                let rehearsed = change.clone();
+                let rehearse = move |list: &store::ItemList| list.preview_update(id, seen, &rehearsed, at);
+                let after = self.or_refuse(self.list().with(rehearse).await).await?.item;
+                self.ask_hooks(
+                    ItemStep::Completed,
+                    self.hook_item(id, &after.subject, &after.description, after.owner.as_ref()),
+                )
+                .await?
+            } else {
+                HookNotes::new()
+            };
+        let changed = self.or_refuse(self.list().with(move |list| list.update(id, seen, &change, at)).await).await?;
+        self.publish(&changed).await?;
+        Ok(append_context(format!("Item {id} is {}", describe_status(&changed.item)), &context))
+    }
+
+    fn new_item(&self, order: CreateItemRequest) -> NewItem {
+        let CreateItemRequest { subject, description, active_form, metadata } = order;
+        NewItem {
+            subject: self.redact(subject),
+            description: self.redact(description),
+            active_form: active_form.map(|text| self.redact(text)),
+            metadata: self.redact_fields(metadata),
+            author: self.author(),
+            ..NewItem::default()
+        }
+    }
+
+    /// What an edit means. Whoever begins with an item does it, unless it says who does.
+    fn change(&self, fresh: &ListItem, edit: ItemEdit) -> ItemChange {
+        let begins = edit.status == Some(ItemStatus::InProgress);
+        let named = edit.owner.as_deref().filter(|owner| !owner.is_empty());
+        let does =
+            named.and_then(|owner| self.subagents.find_in_session(owner)).or(begins.then(|| self.calling_task()));
+        let nobody = begins && fresh.owner.is_none();
+        let owner = edit.owner.map(|text| self.redact(text)).or_else(|| nobody.then(|| self.path()));
+        ItemChange {
+            subject: edit.subject.map(|text| self.redact(text)),
+            description: edit.description.map(|text| self.redact(text)),
+            active_form: edit.active_form.map(|text| self.redact(text)),
+            status: edit.status,
+            owner,
+            add_blocks: edit.add_blocks,
+            add_blocked_by: edit.add_blocked_by,
+            unblock: Vec::new(),
+            metadata: self.redact_fields(edit.metadata),
+            task: does,
+            author: self.author(),
+        }
+    }
+
+    fn hook_item(&self, id: ItemId, subject: &str, description: &str, owner: Option<&String>) -> HookItem {
+        let (subject, description) = (subject.to_owned(), description.to_owned());
+        HookItem { list: self.list().name.clone(), id, subject, description, owner: owner.cloned() }
+    }
+
+    /// Asks hooks; nobody is there to be asked in their stead.
+    async fn ask_hooks(&self, step: ItemStep, item: HookItem) -> Result<HookNotes, ToolError> {
+        let (id, what) = match step {
+            ItemStep::Created => (item.id, "made"),
+            ItemStep::Completed => (item.id, "completed"),
+        };
+        let verdict =
+            run_hooks(&self.subagents.context, self.subagents.caller.run, HookEventData::Item { step, item }).await;
+        match verdict.ruling {
+            Ruling::Deny { reason } | Ruling::Ask { reason } => {
+                Err(ToolError::refused(format!("a hook did not permit that item {id} is {what}: {reason}")))
+            }
+            Ruling::Nothing | Ruling::Allow => Ok(verdict.context),
+        }
+    }
+
+    /// Says in the session what was changed.
+    async fn publish(&self, changed: &ChangedItems) -> Result<(), ToolError> {
+        self.list().record_change(self.calling_task(), changed);
+        for item in std::iter::once(&changed.item).chain(&changed.others) {
+            let report = RunUpdate::ItemChanged { list: self.list().name.clone(), item: Box::new(item.clone()) };
+            self.subagents
+                .caller
+                .supervisor
+                .report(self.subagents.caller.run, report)
+                .await
+                .map_err(ToolError::broken)?;
+        }
+        Ok(())
+    }
+
+    async fn or_refuse<T>(&self, done: Result<T, SharedListError>) -> Result<T, ToolError> {
+        match done {
+            Ok(done) => Ok(done),
+            Err(trouble) => Err(self.tool_error(trouble).await),
+        }
+    }
+
+    /// Whose words an item holds: other sessions read them too.
+    fn author(&self) -> String {
+        format!("{} of {}", self.path(), self.subagents.context.session)
+    }
+
+    fn path(&self) -> String {
+        self.subagents.context.roster.path(self.calling_task()).to_string()
+    }
+
+    /// A text without keys: lists are kept where nothing else looks for them.
+    fn redact(&self, mut text: String) -> String {
+        self.subagents.context.redactor.redact_text(&mut text);
+        text
+    }
+
+    fn redact_fields(&self, fields: Map<String, Value>) -> Map<String, Value> {
+        fields.into_iter().map(|(name, value)| (self.redact(name), self.redact_value(value))).collect()
+    }
+
+    fn redact_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redact(text)),
+            Value::Array(all) => all.into_iter().map(|value| self.redact_value(value)).collect(),
+            Value::Object(fields) => Value::Object(self.redact_fields(fields)),
+            value @ (Value::Null | Value::Bool(_) | Value::Number(_)) => value,
+        }
+    }
+}
+
+fn append_context(answer: String, context: &[String]) -> String {
+    if context.is_empty() { answer } else { format!("{answer}\n\n{}", context.join("\n\n")) }
+}

@@ -1,0 +1,122 @@
+//! Items are shown and waited for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::Kernel;
+use protocol::{Clip, ItemId, ListItem, TaskId, TaskLookupError};
+use store::{ItemQuery, ListError};
+use tools::{ReadAgentRequest, Subagents as _, ToolError, WaitLimit};
+
+use super::render::items_to_show;
+use super::shared::SharedListError;
+use super::{AgentItemList, SharedList};
+
+/// The fewest letters that a number must have to be the beginning of a task's id.
+const TASK: usize = 6;
+
+impl AgentItemList {
+    pub(super) fn list(&self) -> &Arc<SharedList> {
+        &self.subagents.context.shared_list
+    }
+
+    /// The agent that makes the call.
+    pub(super) fn calling_task(&self) -> TaskId {
+        self.subagents.caller.run.task
+    }
+
+    pub(super) async fn list_items(&self) -> Result<String, ToolError> {
+        let items = match self.list().with(|list| list.items(&ItemQuery::default())).await {
+            Ok(items) => items,
+            Err(trouble) => return Err(self.tool_error(trouble).await),
+        };
+        items_to_show(&items).into_iter().for_each(|item| self.list().mark_seen(self.calling_task(), item));
+        Ok(self.render_list(&items))
+    }
+
+    /// An item by its number, or a task by whatever it goes by.
+    pub(super) async fn get_item_or_task(&self, given: String, wait: WaitLimit) -> Result<String, ToolError> {
+        let Ok(id) = given.parse::<ItemId>() else { return self.get_task(given, wait).await };
+        match self.get_item(id, wait).await {
+            Err(SharedListError::List(ListError::Missing(_))) if given.len() >= TASK => {
+                self.get_task(given, wait).await
+            }
+            Err(trouble) => Err(self.tool_error(trouble).await),
+            Ok(item) => {
+                self.list().mark_seen(self.calling_task(), &item);
+                Ok(self.render_item(&item).await)
+            }
+        }
+    }
+
+    async fn get_item(&self, id: ItemId, wait: WaitLimit) -> Result<ListItem, SharedListError> {
+        let item = self.list().with(move |list| list.get(id)).await?;
+        let WaitLimit::For(time) = wait else { return Ok(item) };
+        let known = self.list().seen_version(self.calling_task(), id).unwrap_or(item.version);
+        if item.version != known || !item.status.is_open() {
+            return Ok(item);
+        }
+        self.wait_for_change(&item, time).await;
+        self.list().with(move |list| list.get(id)).await
+    }
+
+    /// Waits until an item is another than it was, or the task that does it comes to rest.
+    async fn wait_for_change(&self, item: &ListItem, time: Duration) {
+        let (id, version) = (item.id, item.version);
+        let worked = match item.task {
+            Some(task) if !self.is_at_rest(task).await => Some(task),
+            Some(_) | None => None,
+        };
+        let changed = async {
+            loop {
+                self.list().changed_or_timeout().await;
+                let same = self.list().with(move |list| list.get(id)).await.is_ok_and(|item| item.version == version);
+                let rests = match worked {
+                    Some(task) => self.is_at_rest(task).await,
+                    None => false,
+                };
+                if !same || rests {
+                    return;
+                }
+            }
+        };
+        let until = self.subagents.context.settings.clock.now().plus(time);
+        if let Err(rejected) = self.subagents.caller.wait_until(until, changed).await {
+            tracing::info!(%rejected, "nothing is waited for");
+        }
+    }
+
+    /// Whether a task has nothing to do, or is another session's.
+    async fn is_at_rest(&self, task: TaskId) -> bool {
+        let look = move |kernel: &Kernel| kernel.task(task).is_none_or(|task| task.phase.is_at_rest());
+        self.subagents.caller.supervisor.query(look).await.unwrap_or(true)
+    }
+
+    async fn get_task(&self, given: String, wait: WaitLimit) -> Result<String, ToolError> {
+        let task = self.find_task(&given)?;
+        let shown = self.subagents.read(ReadAgentRequest { agent: task.to_string(), wait, since_turn: None }).await?;
+        let items = match self.list().with(move |list| list.of_task(task)).await {
+            Ok(items) => items,
+            Err(trouble) => return Err(self.tool_error(trouble).await),
+        };
+        let mut parts = vec![shown];
+        for item in &items {
+            self.list().mark_seen(self.calling_task(), item);
+            parts.push(self.render_item(item).await);
+        }
+        Ok(parts.join("\n"))
+    }
+
+    /// A task below the calling agent.
+    pub(super) fn find_task(&self, given: &str) -> Result<TaskId, ToolError> {
+        self.subagents.find_or_unclear(given).map_err(|unclear| {
+            let shown = Clip::new(given, 100);
+            ToolError::refused(match unclear {
+                TaskLookupError::NotFound => format!("Task not found: {shown}"),
+                TaskLookupError::Ambiguous(paths) => {
+                    format!("`{shown}` may be any of {}; use a path", Clip::new(&paths.join(", "), 2_000))
+                }
+            })
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! Items in words for a model. What others wrote stands in them as data, after what the runtime knows.
+
+use kernel::Kernel;
+use protocol::{ItemId, ItemStatus, ListItem, TaskId};
+use store::ListError;
+use tools::ToolError;
+
+use super::AgentItemList;
+use super::shared::SharedListError;
+use crate::compact::one_line;
+use crate::prompt;
+
+/// Most bytes of one line of a list.
+const LINE: usize = 200;
+
+/// Most items of a list that are told.
+const LISTED: usize = 200;
+
+/// Room in an answer for what stands around a quote.
+const HEAD: usize = 1024;
+
+impl AgentItemList {
+    /// An item with everything that is known of it.
+    pub(super) async fn render_item(&self, item: &ListItem) -> String {
+        let mut lines = vec![format!("Item {} of the {} list: {}", item.id, self.list().name, describe_status(item))];
+        for (what, ids) in [("blocked by", &item.blocked_by), ("blocks", &item.blocks)] {
+            if !ids.is_empty() {
+                lines.push(format!("{what}: {}", ids_of(ids)));
+            }
+        }
+        if let Some(task) = item.task {
+            lines.push(format!("task: {}", self.describe_task(task).await));
+        }
+        lines.push(format!("Its words, by {}:", one_line(&item.author, LINE)));
+        lines.push(prompt::quote_within(&item_text(item), self.max_quote_bytes()));
+        lines.join("\n")
+    }
+
+    /// A list with a line for each item: what is open, then what is done.
+    pub(super) fn render_list(&self, items: &[ListItem]) -> String {
+        let name = &self.list().name;
+        if items.is_empty() {
+            return format!("The {name} list is empty.");
+        }
+        let is_open = |id: &ItemId| items.iter().any(|item| item.id == *id && item.status.is_open());
+        let line = |item: &&ListItem| {
+            let mut notes: Vec<String> =
+                item.owner.iter().map(|owner| format!("owner {}", one_line(owner, LINE))).collect();
+            let waits: Vec<ItemId> = item.blocked_by.iter().copied().filter(is_open).collect();
+            if !waits.is_empty() {
+                notes.push(format!("blocked by {}", ids_of(&waits)));
+            }
+            let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+            format!("{} [{}] {}{notes}", item.id, item.status.as_str(), one_line(&item.subject, LINE))
+        };
+        let mut lines: Vec<String> = items_to_show(items).iter().map(line).collect();
+        if items.len() > LISTED {
+            lines.push(format!("and {} more", items.len() - LISTED));
+        }
+        let open = items.iter().filter(|item| item.status.is_open()).count();
+        let head = format!("The {name} list has {open} open and {} completed items.", items.len() - open);
+        format!("{head}\n{}", prompt::quote_within(&lines.join("\n"), self.max_quote_bytes()))
+    }
+
+    /// Why something was not done, for the model to act on.
+    pub(super) async fn tool_error(&self, trouble: SharedListError) -> ToolError {
+        match trouble {
+            SharedListError::List(ListError::Stale { fresh, .. }) => self.stale_error(&fresh).await,
+            SharedListError::List(ListError::Store(error)) => ToolError::broken(error),
+            SharedListError::List(error) => ToolError::refused(error.to_string()),
+            SharedListError::Thread(error) => ToolError::broken(error),
+        }
+    }
+
+    /// The refusal of a change that was made for another version, with the item as it is.
+    async fn stale_error(&self, fresh: &ListItem) -> ToolError {
+        self.list().mark_seen(self.calling_task(), fresh);
+        ToolError::refused(format!(
+            "nothing was changed: others have changed item {} since you last saw it. This is what it is now; make \
+             your change again if it still fits.\n{}",
+            fresh.id,
+            self.render_item(fresh).await
+        ))
+    }
+
+    /// The refusal of a change by an agent that has not seen the item.
+    pub(super) async fn unseen_error(&self, fresh: &ListItem) -> ToolError {
+        self.list().mark_seen(self.calling_task(), fresh);
+        ToolError::refused(format!(
+            "nothing was changed: you have not seen item {} yet. This is what it is; make your change again if it \
+             still fits.\n{}",
+            fresh.id,
+            self.render_item(fresh).await
+        ))
+    }
+
+    /// A task by its path and state, or by its id if another session has it.
+    async fn describe_task(&self, task: TaskId) -> String {
+        let look = move |kernel: &Kernel| kernel.task(task).map(|task| task.phase.state().as_str());
+        match self.subagents.caller.supervisor.query(look).await {
+            Ok(Some(state)) => format!("{} ({task}), {state}", self.subagents.context.roster.path(task)),
+            Ok(None) | Err(_) => format!("{task} of another session"),
+        }
+    }
+
+    fn max_quote_bytes(&self) -> usize {
+        self.subagents.context.settings.tools.output.saturating_sub(HEAD)
+    }
+}
+
+/// The items that an agent is told of by a list: what is open, then what is done.
+pub(super) fn items_to_show(items: &[ListItem]) -> Vec<&ListItem> {
+    let (open, done): (Vec<&ListItem>, Vec<&ListItem>) = items.iter().partition(|item| item.status.is_open());
+    open.into_iter().chain(done).take(LISTED).collect()
+}
+
+/// How far an item is, in a line.
+pub(super) fn describe_status(item: &ListItem) -> String {
+    let archived = if item.archived { ", archived" } else { "" };
+    format!("{}{archived}, version {}, last changed {}", item.status.as_str(), item.version, item.updated_at)
+}
+
+fn item_text(item: &ListItem) -> String {
+    let mut lines = vec![format!("subject: {}", item.subject)];
+    lines.extend(item.owner.iter().map(|owner| format!("owner: {owner}")));
+    lines.extend(
+        item.active_form.iter().filter(|_| item.status == ItemStatus::InProgress).map(|text| format!("now: {text}")),
+    );
+    if !item.metadata.is_empty() {
+        lines.push(format!("metadata: {}", serde_json::Value::Object(item.metadata.clone())));
+    }
+    if !item.description.is_empty() {
+        lines.push(item.description.clone());
+    }
+    lines.join("\n")
+}
+
+fn ids_of(ids: &[ItemId]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

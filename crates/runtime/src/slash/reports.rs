@@ -1,0 +1,107 @@
+//! What commands tell about a session.
+
+use protocol::api::{TodoView, TodosParams};
+use protocol::{TaskId, Timestamp, TodoStatus};
+use store::StoreError;
+
+use crate::agent::SessionContext;
+
+/// Most rows of a list.
+const MOST: usize = 200;
+
+/// The agents that a person may start.
+pub(super) fn agents(context: &SessionContext) -> String {
+    let agents = context.settings.catalog.agents.iter().filter(|agent| agent.user_invocable);
+    agents.map(|agent| format!("{}: {}", agent.name, agent.description)).collect::<Vec<_>>().join("\n")
+}
+
+/// What every task does.
+pub(super) fn tasks(context: &SessionContext) -> Result<String, StoreError> {
+    let page = context.reader()?.tasks(&protocol::api::TasksParams::all_tasks())?;
+    let line = |task: &protocol::api::TaskView| {
+        let intent = task.intent.as_ref().map(|intent| format!("; {intent}")).unwrap_or_default();
+        let turns = if task.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", task.turns) };
+        format!("{} ({}): {}, {turns}{intent}", task.path, task.agent, task.state.as_str())
+    };
+    Ok(clip_rows(page.tasks.iter().map(line).collect()))
+}
+
+/// The todos, and how far they are.
+pub(super) fn todos(context: &SessionContext) -> Result<String, StoreError> {
+    let rows = context.reader()?.todos_page(&TodosParams::all_todos())?.todos;
+    if rows.is_empty() {
+        return Ok("there are no todos".into());
+    }
+    let done = rows.iter().filter(|row| row.status == TodoStatus::Done).count();
+    let line = |row: &TodoView| {
+        let after: Vec<&str> = row.depends_on.iter().map(|id| id.0.as_str()).collect();
+        let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };
+        format!("{:<11} {}: {}{after}", row.status_name(), row.id.0, row.title)
+    };
+    let lines = clip_rows(rows.iter().map(line).collect());
+    Ok(format!("{done} of {} are done\n{lines}", rows.len()))
+}
+
+/// What the session used.
+pub(super) fn cost(context: &SessionContext) -> Result<String, StoreError> {
+    let reader = context.reader()?;
+    let view = reader.session_view()?;
+    let lost: u64 = reader.spendings(Timestamp(0))?.iter().map(|spending| spending.lost.tokens).sum();
+    let cost = match (view.spent.micros, view.priced) {
+        (_, false) => "unknown".to_owned(),
+        (0, true) => "nothing".to_owned(),
+        (micros, true) => dollars(micros),
+    };
+    let usage = view.usage;
+    let mut line = format!(
+        "turns: {}; tokens: {} in, {} from cache, {} to cache, {} out; cost: {cost}; model: {}",
+        view.turns, usage.input, usage.cache_read, usage.cache_write, usage.output, view.model
+    );
+    if lost > 0 {
+        line += &format!("; {lost} tokens more are counted for questions without an answer");
+    }
+    Ok(line)
+}
+
+/// How much of the model's window the root's next request takes.
+pub(super) fn context(context: &SessionContext, root: TaskId) -> Result<String, String> {
+    let prepared = context.prepared_agent(root)?;
+    let conversation = context.conversation(root).map_err(|error| error.to_string())?;
+    let tokens = crate::agent::request_tokens(&prepared, &conversation);
+    let window = match prepared.model.facts().context {
+        Some(window) => format!(" of {window} ({}%)", tokens.saturating_mul(100) / window.max(1)),
+        None => String::new(),
+    };
+    Ok(format!(
+        "the next request has about {tokens} tokens{window}: {} messages, {} tools, {} instruction files",
+        conversation.messages().len(),
+        prepared.specs.len(),
+        context.instructions.files.len()
+    ))
+}
+
+/// Millionths of a dollar, to the last that is not nothing, and cents in any case.
+fn dollars(micros: u64) -> String {
+    let decimals = format!("{:06}", micros % 1_000_000);
+    let cents = decimals.trim_end_matches('0').len().max(2);
+    format!("${}.{}", micros / 1_000_000, &decimals[..cents])
+}
+
+fn clip_rows(mut lines: Vec<String>) -> String {
+    let more = lines.len().saturating_sub(MOST);
+    lines.truncate(MOST);
+    lines.extend((more > 0).then(|| format!("and {more} more")));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_are_cut_and_money_is_exact() {
+        let lines = clip_rows(vec!["x".into(); MOST + 7]);
+        assert_eq!((lines.lines().count(), lines.lines().last()), (MOST + 1, Some("and 7 more")));
+        assert_eq!([1, 12_300, 5_000_000].map(dollars), ["$0.000001", "$0.0123", "$5.00"]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Which definition and which model a new agent gets.
+
+use model::Model;
+use protocol::{AgentSpec, Clip, ModelUse, Price};
+use tools::ToolError;
+
+use super::AgentSubagents;
+use crate::agent::SessionContext;
+use crate::models::{CostGuard, ExpensiveModelAction, UnpricedModelPolicy};
+
+impl AgentSubagents {
+    /// The definition that was asked for, if the calling agent may start it and this version can serve it.
+    pub(super) fn choose_definition(&self, name: &str) -> Result<&AgentSpec, ToolError> {
+        let catalog = &self.context.settings.catalog;
+        let known = || {
+            let names: Vec<&str> =
+                catalog.startable(&self.agent.definition.spawns).map(|agent| agent.name.as_str()).collect();
+            names.join(", ")
+        };
+        let shown = Clip::new(name, 100);
+        let Some(agent) = catalog.agent(name).filter(|agent| agent.model_invocable) else {
+            return Err(ToolError::refused(format!("there is no agent type `{shown}`; there are: {}", known())));
+        };
+        if !self.agent.definition.spawns.permits(&agent.name) {
+            let own = &self.agent.definition.name;
+            return Err(ToolError::refused(format!("a `{own}` agent may not start `{shown}`, only: {}", known())));
+        }
+        if let Some(skill) = agent.skills.iter().find(|skill| catalog.skill(skill).is_none()) {
+            let source = &agent.source;
+            return Err(ToolError::refused(format!(
+                "`{shown}` wants the skill `{skill}`, which is not there (see {source})"
+            )));
+        }
+        Ok(agent)
+    }
+}
+
+impl SessionContext {
+    /// The model that a new agent is run with: the one asked for, its definition's, its taste's, the session's.
+    pub(crate) fn model_for(&self, agent: &AgentSpec, wanted: Option<&str>) -> Result<ModelUse, ToolError> {
+        let (settings, spec) = (&self.settings, self.session_model_spec());
+        let own = || ModelUse { requested: None, effective: spec.to_string(), why: None };
+        if let Some(wanted) = wanted {
+            // Opening it reads a file that no rule was asked about, and says what is wrong with it.
+            let is_file = wanted.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider));
+            if is_file && wanted != &*spec {
+                let known = self.model_names();
+                return Err(ToolError::refused(format!("a call may not name a file as its model; there are: {known}")));
+            }
+            return self.model_wanted(wanted);
+        }
+        let mut problems = Vec::new();
+        for wanted in &agent.models {
+            match self.resolve_model_use(wanted) {
+                Ok(chosen) => return chosen,
+                Err(why) => problems.push(format!("{wanted}: {why}")),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(ToolError::refused(format!(
+                "no model that `{}` wants can be used ({}); name one with `model`: {}",
+                agent.name,
+                problems.join("; "),
+                self.model_names()
+            )));
+        }
+        match settings.models.preferred(agent.model_preference).filter(|liked| **liked != *spec) {
+            // A taste is no wish: where it cannot be served, everybody can see that.
+            Some(liked) => Ok(match self.resolve_model_use(&liked) {
+                Ok(Ok(chosen)) => chosen,
+                Ok(Err(why)) => ModelUse { requested: Some(liked), why: Some(why.to_string()), ..own() },
+                Err(why) => ModelUse { requested: Some(liked), why: Some(why), ..own() },
+            }),
+            None => Ok(own()),
+        }
+    }
+
+    /// The model that somebody names for an agent.
+    pub(super) fn model_wanted(&self, wanted: &str) -> Result<ModelUse, ToolError> {
+        self.resolve_model_use(wanted).map_err(|why| {
+            let (wanted, known) = (Clip::new(wanted, 100), self.model_names());
+            ToolError::refused(format!("the model `{wanted}` cannot be used: {why}; there are: {known}"))
+        })?
+    }
+
+    /// The models that can be asked, in words.
+    pub(crate) fn model_names(&self) -> String {
+        let (mut known, own) = (self.settings.models.available(), self.session_model_spec().to_string());
+        if !known.contains(&own) {
+            known.insert(0, own);
+        }
+        Clip::new(&known.join(", "), 2_000).into_string()
+    }
+
+    /// Opens a model; the outer error says why it cannot be had, the inner that it is too expensive.
+    fn resolve_model_use(&self, wanted: &str) -> Result<Result<ModelUse, ToolError>, String> {
+        let (settings, own) = (&self.settings, self.session_model_spec());
+        let requested = Some(wanted.to_owned());
+        let effective = settings.models.full_name(wanted);
+        if wanted == "inherit" || effective == *own {
+            return Ok(Ok(ModelUse { requested, effective: own.to_string(), why: None }));
+        }
+        if !settings.models.may_have(&effective) {
+            return Err("its provider has no such model".into());
+        }
+        let model = self.model_by_spec(&effective)?;
+        if settings.day_budget.is_some() && model.facts().is_price_missing() {
+            return Err("its price is not known, so the budget of the day cannot be held".into());
+        }
+        let Some(why) = self.too_expensive(&effective, &*model) else {
+            return Ok(Ok(ModelUse { requested, effective, why: None }));
+        };
+        Ok(match settings.cost_guard.action {
+            ExpensiveModelAction::Refuse => {
+                Err(ToolError::refused(format!("{why}; leave `model` out, or choose a cheaper one")))
+            }
+            ExpensiveModelAction::Downgrade => Ok(ModelUse { requested, effective: own.to_string(), why: Some(why) }),
+        })
+    }
+
+    /// Why a model is too expensive beside the session's, if it is.
+    fn too_expensive(&self, spec: &str, model: &dyn Model) -> Option<String> {
+        let CostGuard { percent, unpriced, .. } = self.settings.cost_guard;
+        let cap = percent?;
+        let price = model.facts().price;
+        if price.is_none() && !model.facts().is_price_missing() {
+            return None;
+        }
+        let own = self.session_model().ok().and_then(|own| own.facts().price);
+        match (own.map(blended_price), price.map(blended_price)) {
+            (Some(own), Some(wanted)) => {
+                let percent = wanted.saturating_mul(100).div_ceil(own.max(1));
+                let expensive = percent > u64::from(cap);
+                expensive
+                    .then(|| format!("{spec} costs {percent} % of the session's model, and agents may cost {cap} %"))
+            }
+            (Some(_) | None, Some(_) | None) if unpriced == UnpricedModelPolicy::Allowed => None,
+            (Some(_) | None, None) => Some(format!("the price of {spec} is not known, so it counts as too expensive")),
+            (None, Some(_)) => {
+                let own = self.session_model_spec();
+                Some(format!("the price of the session's model {own} is not known, so {spec} counts as too expensive"))
+            }
+        }
+    }
+}
+
+/// One number for a price: a turn reads more than it writes.
+fn blended_price(price: Price) -> u64 {
+    price.input.saturating_mul(3).saturating_add(price.output)
+}

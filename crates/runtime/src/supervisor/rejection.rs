@@ -1,0 +1,94 @@
+//! Why inputs are not carried out.
+
+use std::sync::Arc;
+
+use kernel::InputRefusal;
+use policy::RuleError;
+use protocol::api::RefusalKind;
+use store::StoreError;
+
+/// Why an input was not carried out.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum InputRejection {
+    /// The kernel said no.
+    #[error(transparent)]
+    Refused(#[from] InputRefusal),
+    /// A decision carries a rule that is none.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    /// A hook did not take a prompt.
+    #[error("a hook did not take the prompt: {0}")]
+    Hook(String),
+    /// The session is paused, because what was decided could not be made durable.
+    #[error("the session is paused: {0}")]
+    Paused(Arc<StoreError>),
+    /// The session's run is over.
+    #[error("the session has ended")]
+    SessionEnded,
+}
+
+impl InputRejection {
+    /// The reason in a word that programs can tell apart.
+    pub fn kind(&self) -> RefusalKind {
+        match self {
+            InputRejection::Refused(refusal) => kind(refusal),
+            InputRejection::Rule(_) => RefusalKind::NoRule,
+            InputRejection::Hook(_) => RefusalKind::Hook,
+            InputRejection::Paused(_) | InputRejection::SessionEnded => RefusalKind::Closed,
+        }
+    }
+}
+
+fn kind(refusal: &InputRefusal) -> RefusalKind {
+    match refusal {
+        InputRefusal::UnknownTask(_) => RefusalKind::NoTask,
+        InputRefusal::Ended(_) => RefusalKind::Ended,
+        InputRefusal::NotEnded(_) => RefusalKind::NotEnded,
+        InputRefusal::Stopping(_) => RefusalKind::Stopping,
+        InputRefusal::Closed => RefusalKind::Closed,
+        InputRefusal::NoInbox(_) => RefusalKind::NoInbox,
+        InputRefusal::NotAwaited(_) => RefusalKind::NotAwaited,
+        InputRefusal::NotRootChild(_) => RefusalKind::NotRootChild,
+        InputRefusal::NoAsk(_) => RefusalKind::NoAsk,
+        InputRefusal::DecisionMismatch(_) => RefusalKind::Invalid,
+        InputRefusal::ExternalTaskLimit { .. }
+        | InputRefusal::TodosHeld { .. }
+        | InputRefusal::Depth { .. }
+        | InputRefusal::Total { .. }
+        | InputRefusal::Rate { .. }
+        | InputRefusal::NoneOfType { .. }
+        | InputRefusal::NoParent(_)
+        | InputRefusal::StopBlockLimit { .. }
+        | InputRefusal::Turns { .. }
+        | InputRefusal::Budget { .. }
+        | InputRefusal::BudgetHeld { .. } => RefusalKind::Limit,
+        InputRefusal::FleetAtWork
+        | InputRefusal::NoFleet
+        | InputRefusal::TodoCycle(_)
+        | InputRefusal::NoTodo(_)
+        | InputRefusal::TodoHeld { .. }
+        | InputRefusal::TodoNotReady(_)
+        | InputRefusal::NoPlan
+        | InputRefusal::NoObjective
+        | InputRefusal::NotDue
+        | InputRefusal::AlreadyOpen
+        | InputRefusal::TakenId(_)
+        | InputRefusal::Stale
+        | InputRefusal::WrappedUp
+        | InputRefusal::Closing { .. }
+        | InputRefusal::NoSlot
+        | InputRefusal::InTurn
+        | InputRefusal::NoTurn
+        | InputRefusal::SameCall(_)
+        | InputRefusal::Call(_)
+        | InputRefusal::MailWaiting
+        | InputRefusal::NoAnswer
+        | InputRefusal::WaitCycle(_)
+        | InputRefusal::NoExternalTask(_)
+        | InputRefusal::ExternalTaskNotOwned(_)
+        | InputRefusal::ExternalTaskEnded(_)
+        | InputRefusal::ExternalTaskNotEnded(_)
+        | InputRefusal::ExternalTaskConflict { .. }
+        | InputRefusal::InvalidEvent(_) => RefusalKind::State,
+    }
+}

@@ -1,0 +1,27 @@
+//! A checkout that a task has for itself.
+
+use std::sync::Arc;
+
+use git::{Checkout, CheckoutLease, GitError, SealedWork};
+use tokio::sync::Mutex;
+
+use super::TaskWorkspace;
+
+/// A task's own checkout. This process holds a lease on it as long as it owns the session.
+#[derive(Debug)]
+pub(crate) struct TaskCheckout {
+    pub(crate) workspace: Arc<TaskWorkspace>,
+    checkout: Mutex<Checkout>,
+    _lease: CheckoutLease,
+}
+
+impl TaskCheckout {
+    pub(super) fn new(site: TaskWorkspace, checkout: Checkout, lease: CheckoutLease) -> TaskCheckout {
+        TaskCheckout { workspace: Arc::new(site), checkout: Mutex::new(checkout), _lease: lease }
+    }
+
+    /// Keeps what was made in it so far.
+    pub(crate) async fn seal(&self) -> Result<SealedWork, GitError> {
+        self.checkout.lock().await.seal().await
+    }
+}

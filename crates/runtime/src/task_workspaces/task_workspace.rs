@@ -1,0 +1,100 @@
+//! One place to work in: a folder, the environment of commands there, and what calls may do there.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use host::Workspace;
+use policy::Policy;
+
+/// Variables by which git is led to another repository than the one it stands in.
+const LEADING: [&str; 11] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CEILING_DIRECTORIES",
+];
+
+/// The environment of a command.
+pub(crate) type CommandEnv = Vec<(OsString, OsString)>;
+
+/// A place to work in.
+#[derive(Debug)]
+pub(crate) struct TaskWorkspace {
+    pub(crate) workspace: Arc<Workspace>,
+    /// The environment of commands.
+    pub(crate) env: Arc<CommandEnv>,
+    /// The top of the checkout, if it is one.
+    checkout_top: Option<PathBuf>,
+    /// The session's policy that was asked for last, and what it is here: a search asks for each of its files.
+    adapted_policy: Mutex<Option<(Arc<Policy>, Arc<Policy>)>>,
+}
+
+impl TaskWorkspace {
+    /// The folder that the session works in.
+    pub(crate) fn shared(workspace: Workspace, env: CommandEnv) -> TaskWorkspace {
+        TaskWorkspace {
+            workspace: Arc::new(workspace),
+            env: Arc::new(env),
+            checkout_top: None,
+            adapted_policy: Mutex::default(),
+        }
+    }
+
+    /// A checkout, worked in at the folder `below` its top. Git that finds no repository there finds none above it.
+    pub(crate) fn checkout(top: &Path, below: &Path, env: &[(OsString, OsString)]) -> io::Result<TaskWorkspace> {
+        let cwd = top.join(below);
+        // A folder without files is not part of a commit.
+        std::fs::create_dir_all(&cwd)?;
+        let mut env: CommandEnv =
+            env.iter().filter(|(name, _)| LEADING.iter().all(|leading| name != leading)).cloned().collect();
+        let above = top.parent().unwrap_or(top).as_os_str().to_owned();
+        env.push(("GIT_CEILING_DIRECTORIES".into(), above));
+        let workspace = Arc::new(Workspace::new(&cwd, &[])?);
+        Ok(TaskWorkspace {
+            workspace,
+            env: Arc::new(env),
+            checkout_top: Some(top.to_owned()),
+            adapted_policy: Mutex::default(),
+        })
+    }
+
+    /// The folder that commands start in.
+    pub(crate) fn cwd(&self) -> &Path {
+        self.workspace.cwd()
+    }
+
+    pub(crate) fn is_checkout(&self) -> bool {
+        self.checkout_top.is_some()
+    }
+
+    /// What calls may do here. In a checkout, rules on files of the project hold for its own files, and so does what
+    /// controls Bosun.
+    pub(crate) fn policy(&self, policy: Arc<Policy>) -> Arc<Policy> {
+        let Some(checkout) = &self.checkout_top else { return policy };
+        let mut adapted = self.adapted_policy.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*adapted {
+            Some((from, to)) if Arc::ptr_eq(from, &policy) => Arc::clone(to),
+            Some(_) | None => {
+                let to = Arc::new(adapt_policy(&policy, checkout));
+                *adapted = Some((policy, Arc::clone(&to)));
+                to
+            }
+        }
+    }
+}
+
+fn adapt_policy(policy: &Policy, checkout: &Path) -> Policy {
+    let copied = policy.controls.iter().filter_map(|control| control.strip_prefix(&policy.top).ok());
+    let controls = policy.controls.iter().cloned().chain(copied.map(|below| checkout.join(below))).collect();
+    let (top, spared) = (checkout.to_owned(), vec![checkout.to_owned()]);
+    Policy { top, roots: Vec::new(), controls, exempt: spared, ..policy.clone() }
+}

@@ -1,0 +1,121 @@
+//! Hooks that the program answers.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+
+use hooks::ClientHookCaller;
+use protocol::{Event, HookAction, HookDialect, HookEvent, HookFailure, HookSpec, ToolResultStatus};
+use runtime::ClientExtensions;
+use serde_json::{Value, json};
+use testkit::session::{PlayedSession, scenario};
+
+use super::Guest;
+use crate::support::rules;
+
+/// A program that gives fixed answers, and notes what it is told.
+#[derive(Debug, Default)]
+struct Program {
+    answers: HashMap<String, Value>,
+    told: Mutex<Vec<Value>>,
+}
+
+impl ClientHookCaller for Program {
+    fn call<'a>(
+        &'a self,
+        id: &'a str,
+        payload: Value,
+    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>> {
+        self.told.lock().unwrap().push(payload);
+        Box::pin(async move {
+            match self.answers.get(id) {
+                Some(answer) => Ok(answer.to_string()),
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+fn on(event: HookEvent, id: &str, dialect: HookDialect) -> HookSpec {
+    HookSpec {
+        event,
+        matcher: None,
+        action: HookAction::Client { id: id.into() },
+        timeout_ms: 20_000,
+        failure: HookFailure::Open,
+        dialect,
+        source: "the program".into(),
+        programs: Vec::new(),
+    }
+}
+
+const CALLS: &str = "
+  - when: { turn: 1 }
+    answer: [call: { id: c, tool: lookup, input: {} }]
+  - answer: [say: 'heard ${answer}']
+";
+
+/// Plays a call under these hooks; tells whether the tool ran and what the program was told.
+async fn plays(hooks: Vec<HookSpec>, driver: Option<Arc<Program>>) -> (PlayedSession, usize) {
+    let guest = Guest::named("lookup");
+    let driver = driver.map(|driver| driver as Arc<dyn ClientHookCaller>);
+    let extensions = ClientExtensions { hooks, hook_driver: driver, ..guest.alone() };
+    let run = scenario().script(&rules(CALLS)).extensions(extensions).allow_all().prompt("go").run().await;
+    let ran = guest.called().len();
+    (run, ran)
+}
+
+fn status(run: &PlayedSession) -> ToolResultStatus {
+    let answered = run.events().iter().find_map(|envelope| match &envelope.entry.event {
+        Event::CallAnswered { answer, .. } => Some(answer.status),
+        _other => None,
+    });
+    answered.unwrap()
+}
+
+fn answering(id: &str, answer: Value) -> Option<Arc<Program>> {
+    Some(Arc::new(Program { answers: HashMap::from([(id.to_owned(), answer)]), ..Program::default() }))
+}
+
+#[tokio::test]
+async fn d2_a_hook_of_the_program_blocks_a_call_in_its_familys_words() {
+    let snake = json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not today"
+    } });
+    let camel = json!({ "permissionDecision": "deny", "permissionDecisionReason": "not today" });
+    for (dialect, answer, key) in [(HookDialect::Snake, snake, "tool_name"), (HookDialect::Camel, camel, "toolName")] {
+        let program = answering("h", answer);
+        let (run, ran) = plays(vec![on(HookEvent::PreToolUse, "h", dialect)], program.clone()).await;
+        assert_eq!((status(&run), ran), (ToolResultStatus::Denied, 0));
+        assert!(run.text().contains("not today"), "{}", run.text());
+        let told = program.unwrap().told.lock().unwrap().clone();
+        assert_eq!((told.len(), told[0][key].as_str()), (1, Some("lookup")));
+    }
+}
+
+#[tokio::test]
+async fn d2_a_hook_of_the_program_adds_to_what_the_model_is_told() {
+    let added = json!({ "hookSpecificOutput": {
+        "hookEventName": "UserPromptSubmit", "additionalContext": "the tide is high"
+    } });
+    let hook = on(HookEvent::UserPromptSubmitted, "h", HookDialect::Snake);
+    let (run, _ran) = plays(vec![hook], answering("h", added)).await;
+    let first = &run.stage().model(run.id()).requests()[0].messages;
+    assert!(format!("{first:?}").contains("the tide is high"), "{first:?}");
+}
+
+#[tokio::test]
+async fn d2_a_late_or_absent_hook_of_the_program_means_what_it_says_of_itself() {
+    let late = |failure| HookSpec { timeout_ms: 20, failure, ..on(HookEvent::PreToolUse, "late", HookDialect::Snake) };
+    let silent = || Some(Arc::new(Program::default()));
+    let (run, ran) = plays(vec![late(HookFailure::Open)], silent()).await;
+    assert_eq!((status(&run), ran), (ToolResultStatus::Done, 1));
+    let (run, ran) = plays(vec![late(HookFailure::Closed)], silent()).await;
+    assert_eq!((status(&run), ran), (ToolResultStatus::Denied, 0));
+    assert!(run.text().contains("the hook of the program failed"), "{}", run.text());
+
+    let (run, ran) = plays(vec![late(HookFailure::Open)], None).await;
+    assert_eq!((status(&run), ran), (ToolResultStatus::Done, 1));
+    let (run, ran) = plays(vec![late(HookFailure::Closed)], None).await;
+    assert_eq!((status(&run), ran), (ToolResultStatus::Denied, 0));
+}

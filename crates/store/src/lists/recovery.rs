@@ -1,0 +1,50 @@
+//! Lists are taken over from a file that is damaged, as far as they can be read.
+
+use std::path::Path;
+
+use protocol::ListItem;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::rows::{COLUMNS, ItemRow, ListRows, read};
+use crate::backup::BackupLine;
+use crate::connect;
+
+/// Writes every item of the damaged file that reads well into the other.
+pub(crate) fn recover_lists(damaged: &Path, into: &Connection) -> rusqlite::Result<()> {
+    let change = Transaction::new_unchecked(into, TransactionBehavior::Immediate)?;
+    if let Ok(from) = connect::readable(damaged) {
+        copy(&from, &change)?;
+    }
+    change.commit()
+}
+
+/// Every item of every list, as lines of the second copy.
+pub(crate) fn every_item(conn: &Connection) -> rusqlite::Result<Vec<BackupLine>> {
+    conn.prepare(&format!("SELECT list, {COLUMNS} FROM bosun_items ORDER BY list, id"))?
+        .query_map([], |row| {
+            Ok(BackupLine::Item { list: row.get("list")?, item: Box::new(read(row)?.item(Vec::new())) })
+        })?
+        .collect()
+}
+
+/// Writes an item unless it is there in this version or a later one, and says whether it did.
+pub(crate) fn restore_item(conn: &Connection, list: &str, item: ListItem) -> rusqlite::Result<bool> {
+    let (rows, row) = (ListRows { conn, key: list }, ItemRow::from(item));
+    let is_newer = rows.find(row.id).map_or(true, |known| known.is_none_or(|known| known.version < row.version));
+    if is_newer {
+        rows.put(&row)?;
+    }
+    Ok(is_newer)
+}
+
+/// What cannot be read is left out; what cannot be written is an error.
+fn copy(from: &Connection, into: &Connection) -> rusqlite::Result<()> {
+    let Ok(mut select) = from.prepare(&format!("SELECT list, {COLUMNS} FROM bosun_items")) else { return Ok(()) };
+    let Ok(mut rows) = select.query([]) else { return Ok(()) };
+    while let Ok(Some(row)) = rows.next() {
+        if let (Ok(key), Ok(item)) = (row.get::<_, String>("list"), read(row)) {
+            ListRows { conn: into, key: &key }.put(&item)?;
+        }
+    }
+    Ok(())
+}

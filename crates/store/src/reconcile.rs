@@ -1,0 +1,196 @@
+//! How the index is kept true without opening the files of sessions at rest. A row is what a session's file said when
+//! it had a certain stamp, and these rows are made again: those that had an owner when they were read, since it may
+//! have died; those that an owner left a socket for, since it may have died before it said anything here; those of
+//! folders that the index does not know; and, of what is shown, those whose file has another stamp by now.
+
+use std::collections::{HashMap, HashSet};
+
+use host::Home;
+use protocol::{SessionId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::index::{delete_session, put_row, sessions};
+use crate::summary::{SessionFileStamp, SessionSummary, SummaryRead, read};
+use crate::turn_rows::DatedSpending;
+use crate::{SessionIndex, SessionReader, StoreError};
+
+/// Most sessions that are written in one transaction, which others wait for.
+const MAX_PER_TRANSACTION: usize = 256;
+
+impl SessionIndex {
+    /// Makes the index agree with the session folders, as far as the disk takes it: a process may have died before it
+    /// entered its session, and a person may have removed a folder.
+    pub fn reconcile(self, home: &Home) -> Result<SessionIndex, StoreError> {
+        match self.correct(home) {
+            Ok(()) | Err(StoreError::Full { .. } | StoreError::ReadOnly { .. }) => Ok(self),
+            Err(StoreError::Corrupt { .. }) => SessionIndex::rebuild(home),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The index as it is now, to read it. Of a home that cannot be written it is a copy.
+    pub fn current(home: &Home) -> Result<SessionIndex, StoreError> {
+        match SessionIndex::open(home) {
+            Ok(index) => index.reconcile(home),
+            Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. } | StoreError::Home(_)) => {
+                SessionIndex::open_copy(home)?.reconcile(home)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps what a session's file says. What a power cut takes away of it is read again by [`SessionIndex::reconcile`].
+    pub fn record_session(&self, home: &Home, reader: &SessionReader) -> Result<(), StoreError> {
+        let note = || -> Result<(), StoreError> {
+            let (stamp, read) = reader.read_summary(self.query(|conn| last_task(conn, reader.id()))?);
+            self.query(|conn| conn.pragma_update(None, "synchronous", "NORMAL"))?;
+            self.change(|conn| save_session(conn, reader.id(), &stamp, &read))
+        };
+        match note() {
+            Err(StoreError::Corrupt { .. }) => SessionIndex::rebuild(home).map(drop),
+            noted => noted,
+        }
+    }
+
+    /// Reads the files of sessions and keeps what they say.
+    pub(crate) fn record_sessions(&self, home: &Home, ids: &[SessionId]) -> Result<(), StoreError> {
+        for some in ids.chunks(MAX_PER_TRANSACTION) {
+            let last_tasks =
+                self.query(|conn| some.iter().map(|id| last_task(conn, *id)).collect::<Result<Vec<_>, _>>())?;
+            let found: Vec<_> = some.iter().zip(last_tasks).map(|(id, last)| (*id, read(home, *id, last))).collect();
+            self.change(|conn| found.iter().try_for_each(|(id, (stamp, read))| save_session(conn, *id, stamp, read)))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the file of a session is another than the one its row was read from.
+    pub(crate) fn is_stale(&self, home: &Home, id: SessionId) -> Result<bool, StoreError> {
+        let known = self.query(|conn| {
+            conn.prepare_cached("SELECT stamp FROM sessions WHERE id = ?1 AND owner_pid IS NULL")?
+                .query_row([id.to_string()], |row| row.get(0).map(SessionFileStamp))
+                .optional()
+        })?;
+        Ok(known != Some(SessionFileStamp::of(&home.session_db(id))))
+    }
+
+    fn correct(&self, home: &Home) -> Result<(), StoreError> {
+        let known = self.known()?;
+        let there: HashSet<SessionId> = sessions(home)?.into_iter().collect();
+        let gone: Vec<SessionId> = known.keys().filter(|id| !there.contains(id)).copied().collect();
+        if !gone.is_empty() {
+            self.change(|conn| gone.iter().try_for_each(|id| delete_session(conn, *id)))?;
+        }
+        let sockets = home.sockets();
+        let mut wanted = Vec::new();
+        for id in there {
+            let changed = match known.get(&id) {
+                None | Some(OwnerPresence::Yes) => true,
+                Some(OwnerPresence::No) => sockets.contains(&home.socket(id)) && self.is_stale(home, id)?,
+            };
+            if changed {
+                wanted.push(id);
+            }
+        }
+        self.record_sessions(home, &wanted)
+    }
+
+    /// Every session of the index.
+    fn known(&self) -> Result<HashMap<SessionId, OwnerPresence>, StoreError> {
+        self.query(|conn| {
+            let mut select = conn.prepare_cached("SELECT id, owner_pid IS NOT NULL FROM sessions")?;
+            let rows = select.query_map([], |row| {
+                let id = row.get_ref(0)?.as_str()?.parse().map_err(crate::error::unreadable)?;
+                Ok((id, if row.get(1)? { OwnerPresence::Yes } else { OwnerPresence::No }))
+            })?;
+            rows.collect()
+        })
+    }
+}
+
+/// When a session's id was made: its first 48 bits are that time.
+fn made_at(id: SessionId) -> Timestamp {
+    Timestamp(id.uuid().as_u64_pair().0 >> 16)
+}
+
+/// Whether a session had an owner when its row was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OwnerPresence {
+    Yes,
+    No,
+}
+
+/// The last task of a session that the index knows.
+fn last_task(conn: &Connection, id: SessionId) -> rusqlite::Result<i64> {
+    conn.prepare_cached("SELECT ifnull(max(last_task), 0) FROM sessions WHERE id = ?1")?
+        .query_row([id.to_string()], |row| row.get(0))
+}
+
+/// Keeps what was read of a session. Of one that cannot be read, what is known of it stays; its id tells when it began.
+fn save_session(
+    conn: &Connection,
+    id: SessionId,
+    stamp: &SessionFileStamp,
+    read: &SummaryRead,
+) -> rusqlite::Result<()> {
+    match read {
+        SummaryRead::Summary(summary) => save_summary(conn, id, stamp, summary),
+        SummaryRead::Nothing => delete_session(conn, id),
+        SummaryRead::Unreadable(state) => {
+            conn.prepare_cached(
+                "INSERT INTO sessions (id, cwd, title, model, state, has_open_asks, cost_tokens, cost_micros, priced,
+                                       created_at, updated_at, stamp)
+                 VALUES (?1, '', '', '', ?2, 0, 0, 0, 1, ?4, ?4, ?3)
+                 ON CONFLICT DO UPDATE SET state = excluded.state, stamp = excluded.stamp, owner_pid = NULL",
+            )?
+            .execute(params![id.to_string(), state, stamp.0, made_at(id).0])?;
+            Ok(())
+        }
+    }
+}
+
+fn save_summary(
+    conn: &Connection,
+    id: SessionId,
+    stamp: &SessionFileStamp,
+    summary: &SessionSummary,
+) -> rusqlite::Result<()> {
+    let session = id.to_string();
+    put_row(conn, &summary.row, stamp)?;
+    conn.prepare_cached("UPDATE sessions SET last_task = ?2, task_states = ?3 WHERE id = ?1")?.execute(params![
+        session,
+        summary.last_task,
+        summary.task_states
+    ])?;
+    let mut insert = conn.prepare_cached("INSERT OR IGNORE INTO session_tasks (task, session) VALUES (?1, ?2)")?;
+    summary.tasks.iter().try_for_each(|task| insert.execute([task, &session]).map(drop))?;
+    conn.prepare_cached("DELETE FROM spendings WHERE session = ?1")?.execute([&session])?;
+    summary.spendings.iter().try_for_each(|spent| save_spending(conn, &session, spent))
+}
+
+fn save_spending(conn: &Connection, session: &str, spent: &DatedSpending) -> rusqlite::Result<()> {
+    let DatedSpending { spending, first_at, last_at } = spent;
+    conn.prepare_cached(
+        "INSERT INTO spendings VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)",
+    )?
+    .execute(params![
+        session,
+        spending.task.to_string(),
+        spending.path,
+        spending.agent,
+        spending.requested_model,
+        spending.reported_model,
+        spending.turns,
+        spending.usage.input,
+        spending.usage.output,
+        spending.usage.cache_read,
+        spending.usage.cache_write,
+        spending.cost.tokens,
+        spending.cost.micros,
+        spending.lost.tokens,
+        spending.lost.micros,
+        spending.priced,
+        first_at.0,
+        last_at.0
+    ])?;
+    Ok(())
+}

@@ -1,4 +1,0 @@
-CREATE TABLE buckets (
-    key   TEXT PRIMARY KEY,
-    state TEXT NOT NULL
-) STRICT, WITHOUT ROWID;

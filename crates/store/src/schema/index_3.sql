@@ -1,5 +1,0 @@
-CREATE TABLE trust (
-    top    TEXT PRIMARY KEY,
-    digest TEXT NOT NULL,
-    at     INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;

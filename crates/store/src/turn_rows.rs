@@ -1,0 +1,300 @@
+//! Turns as rows: the model that was requested, the one that was reported, what was used and what it cost. Whatever a
+//! session spent is in them.
+
+use protocol::api::TurnView;
+use protocol::{Activation, ContentBlock, Cost, Event, Price, TaskId, Timestamp, Turn, Usage, clip_middle};
+use rusqlite::{Connection, Row, params};
+
+use crate::error::unreadable;
+
+/// Above any true count, and low enough that a sum of many such lies still fits a column.
+const MOST: u64 = 1 << 48;
+
+/// What the turns of one task with one model came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskSpending {
+    /// The task.
+    pub task: TaskId,
+    /// Its path, such as `/root/tests`.
+    pub path: String,
+    /// Who performs it.
+    pub agent: String,
+    /// The model that was requested.
+    pub requested_model: String,
+    /// The model that the provider reported; none for turns without an answer.
+    pub reported_model: Option<String>,
+    /// How many turns were answered.
+    pub turns: u64,
+    /// What they used, as the provider counted it.
+    pub usage: Usage,
+    /// What all of it is counted as: the tokens in `usage` and those in `lost`.
+    pub cost: Cost,
+    /// What tries without an answer, or with one that nobody counted, are counted as: nobody knows what they used.
+    pub lost: Cost,
+    /// Whether all of it has a price.
+    pub priced: bool,
+}
+
+/// A spending, and when the first and the last of its turns began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DatedSpending {
+    pub(crate) spending: TaskSpending,
+    pub(crate) first_at: Timestamp,
+    pub(crate) last_at: Timestamp,
+}
+
+/// Everything that was spent on turns that began at `since` or later.
+pub(crate) fn spendings(conn: &Connection, since: Timestamp) -> rusqlite::Result<Vec<TaskSpending>> {
+    Ok(dated_spendings(conn, since)?.into_iter().map(|spent| spent.spending).collect())
+}
+
+/// The same, with when it was.
+pub(crate) fn dated_spendings(conn: &Connection, since: Timestamp) -> rusqlite::Result<Vec<DatedSpending>> {
+    conn.prepare_cached(
+        "SELECT task, ifnull(path, '') AS path, ifnull(agent, '') AS agent, requested_model,
+                t.reported_model AS reported_model, count(t.reported_model) AS turns,
+                sum(t.input) AS input, sum(t.output) AS output, sum(t.cache_read) AS cache_read,
+                sum(t.cache_write) AS cache_write, sum(t.cost_tokens) AS cost_tokens, sum(t.cost_micros) AS cost_micros,
+                sum(lost_tokens) AS lost_tokens, sum(lost_micros) AS lost_micros,
+                min(priced OR t.cost_tokens = 0) AS priced, min(begun_at) AS first_at, max(begun_at) AS last_at
+         FROM bosun_turns AS t LEFT JOIN bosun_tasks ON id = task
+         WHERE begun_at >= ?1 GROUP BY task, requested_model, t.reported_model
+         ORDER BY min(begun_at), task, requested_model, t.reported_model",
+    )?
+    .query_map([since.0.min(i64::MAX.unsigned_abs())], |row| {
+        let (first_at, last_at) = (Timestamp(row.get("first_at")?), Timestamp(row.get("last_at")?));
+        Ok(DatedSpending { spending: spending(row)?, first_at, last_at })
+    })?
+    .collect()
+}
+
+/// Whether everything that the session spent has a price.
+pub(crate) fn all_priced(conn: &Connection) -> rusqlite::Result<bool> {
+    conn.prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM bosun_unpriced)")?.query_row([], |row| row.get(0))
+}
+
+/// A spending, from columns of these names.
+pub(crate) fn spending(row: &Row<'_>) -> rusqlite::Result<TaskSpending> {
+    Ok(TaskSpending {
+        task: row.get::<_, String>("task")?.parse().map_err(unreadable)?,
+        path: row.get("path")?,
+        agent: row.get("agent")?,
+        requested_model: row.get("requested_model")?,
+        reported_model: row.get("reported_model")?,
+        turns: row.get("turns")?,
+        usage: usage(row)?,
+        cost: Cost { tokens: row.get("cost_tokens")?, micros: row.get("cost_micros")? },
+        lost: Cost { tokens: row.get("lost_tokens")?, micros: row.get("lost_micros")? },
+        priced: row.get("priced")?,
+    })
+}
+
+/// The four kinds of tokens, from columns of these names.
+pub(crate) fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
+    Ok(Usage {
+        input: row.get("input")?,
+        output: row.get("output")?,
+        cache_read: row.get("cache_read")?,
+        cache_write: row.get("cache_write")?,
+    })
+}
+
+/// Notes that a turn is requested of a model. One that is requested again keeps what its failed tries cost, and has a
+/// price only if all of that has one.
+pub(crate) fn begin(
+    conn: &Connection,
+    task: TaskId,
+    turn: Turn,
+    requested_model: &str,
+    price: Option<Price>,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO bosun_turns (task, turn, activation, requested_model, priced, begun_at)
+         VALUES (?1, ?2, ifnull((SELECT activation FROM bosun_tasks WHERE id = ?1), 0), ?3, ?4, ?5)
+         ON CONFLICT DO UPDATE SET activation = excluded.activation, requested_model = excluded.requested_model,
+             priced = excluded.priced AND (priced OR cost_tokens = 0)",
+    )?
+    .execute(params![task.to_string(), turn.0, requested_model, price.is_some(), at.0])?;
+    match price {
+        Some(_) => Ok(()),
+        None => note_unpriced(conn, &task.to_string(), turn),
+    }
+}
+
+/// What one try at a turn came to.
+pub(crate) struct TryUsage<'a> {
+    /// The model that the provider reported, if there was an answer.
+    pub(crate) reported_model: Option<&'a str>,
+    /// What it used, as its provider counted it.
+    pub(crate) usage: Usage,
+    /// What the try is counted as.
+    pub(crate) cost: Cost,
+    /// The part of it of which nobody knows what was used.
+    pub(crate) lost: Cost,
+}
+
+/// Counts what a try used and cost, for its turn and for its task.
+pub(crate) fn count(
+    conn: &Connection,
+    task: TaskId,
+    turn: Turn,
+    tried: &TryUsage<'_>,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    const SUMS: &str = "input = input + ?2, output = output + ?3, cache_read = cache_read + ?4,
+         cache_write = cache_write + ?5, cost_tokens = cost_tokens + ?6, cost_micros = cost_micros + ?7";
+    let TryUsage { reported_model, usage, cost, lost } = tried;
+    let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write, cost.tokens, cost.micros];
+    let [input, output, cache_read, cache_write, tokens, micros] = counts.map(|count| count.min(MOST));
+    let (lost_tokens, lost_micros) = (lost.tokens.min(MOST), lost.micros.min(MOST));
+    let id = task.to_string();
+    conn.prepare_cached(&format!(
+        "UPDATE bosun_turns SET {SUMS}, reported_model = ifnull(?8, reported_model), ended_at = ?9,
+             lost_tokens = lost_tokens + ?10, lost_micros = lost_micros + ?11
+         WHERE task = ?1 AND turn = ?12",
+    ))?
+    .execute(params![
+        id,
+        input,
+        output,
+        cache_read,
+        cache_write,
+        tokens,
+        micros,
+        reported_model,
+        at.0,
+        lost_tokens,
+        lost_micros,
+        turn.0
+    ])?;
+    conn.prepare_cached(&format!(
+        "UPDATE bosun_tasks SET {SUMS}, reported_model = ifnull(?8, reported_model), turns = turns + (?8 IS NOT NULL),
+             updated_at = ?9
+         WHERE id = ?1",
+    ))?
+    .execute(params![id, input, output, cache_read, cache_write, tokens, micros, reported_model, at.0])?;
+    note_unpriced(conn, &id, turn)
+}
+
+/// The newest turns of a task, oldest first, and how many there are in all.
+pub(crate) fn of_task(conn: &Connection, task: TaskId, most: u32) -> rusqlite::Result<(Vec<TurnView>, u64)> {
+    let id = task.to_string();
+    let mut turns: Vec<TurnView> = conn
+        .prepare_cached("SELECT * FROM bosun_turns WHERE task = ?1 ORDER BY turn DESC LIMIT ?2")?
+        .query_map(params![id, most], turn_view)?
+        .collect::<rusqlite::Result<_>>()?;
+    turns.reverse();
+    add_turn_texts(conn, &id, &mut turns)?;
+    let total =
+        conn.prepare_cached("SELECT count(*) FROM bosun_turns WHERE task = ?1")?.query_row([id], |row| row.get(0))?;
+    Ok((turns, total))
+}
+
+/// Adds what was said in each turn, from the log.
+fn add_turn_texts(conn: &Connection, task: &str, turns: &mut [TurnView]) -> rusqlite::Result<()> {
+    let mut answers = conn.prepare_cached(
+        "SELECT body FROM bosun_events WHERE task = ?1 AND type = 'turnAnswered' ORDER BY seq DESC LIMIT ?2",
+    )?;
+    let answers = answers.query_map(params![task, turns.len()], |row| row.get::<_, String>(0))?;
+    for body in answers {
+        // What cannot be read was written by a newer version.
+        let Ok(Event::TurnAnswered { turn, content, .. }) = serde_json::from_str(&body?) else { continue };
+        if let Ok(at) = turns.binary_search_by_key(&turn, |view| view.turn) {
+            turns[at].text = turn_text(&content);
+        }
+    }
+    Ok(())
+}
+
+/// Most bytes of what was said in one turn.
+const MAX_TURN_TEXT: usize = 2_000;
+
+fn turn_text(content: &[ContentBlock]) -> Option<String> {
+    let said: Vec<String> = content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::Text { text } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            ContentBlock::Call(call) => Some(format!("[calls {}]", call.tool)),
+            ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
+        })
+        .collect();
+    (!said.is_empty()).then(|| clip_middle(&said.join("\n"), MAX_TURN_TEXT))
+}
+
+fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
+    let spent = Cost { tokens: row.get("cost_tokens")?, micros: row.get("cost_micros")? };
+    Ok(TurnView {
+        turn: Turn(row.get("turn")?),
+        activation: Activation(row.get("activation")?),
+        requested_model: row.get("requested_model")?,
+        reported_model: row.get("reported_model")?,
+        usage: usage(row)?,
+        spent,
+        priced: row.get::<_, bool>("priced")? || spent.tokens == 0,
+        begun_at: Timestamp(row.get("begun_at")?),
+        ended_at: row.get::<_, Option<u64>>("ended_at")?.map(Timestamp),
+        text: None,
+    })
+}
+
+/// Whether everything that a task spent has a price.
+pub(crate) fn priced(conn: &Connection, task: &str) -> rusqlite::Result<bool> {
+    conn.prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM bosun_unpriced WHERE task = ?1)")?
+        .query_row([task], |row| row.get(0))
+}
+
+/// Notes that its task spent something without a price, if the turn did; once so, it stays so.
+fn note_unpriced(conn: &Connection, task: &str, turn: Turn) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "INSERT OR IGNORE INTO bosun_unpriced
+         SELECT task FROM bosun_turns WHERE task = ?1 AND turn = ?2 AND priced = 0 AND cost_tokens > 0",
+    )?
+    .execute(params![task, turn.0])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::schema::SESSION;
+
+    #[test]
+    fn whether_all_is_priced_takes_as_many_steps_of_the_database_however_many_turns_there_were() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        SESSION.migrate(&mut conn, Path::new("x.db")).unwrap();
+        let steps = Arc::new(AtomicU64::new(0));
+        let count_steps = Arc::clone(&steps);
+        let counting = move || {
+            count_steps.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        conn.progress_handler(1, Some(counting)).unwrap();
+        let task = TaskId::new(uuid::Uuid::from_u128(1));
+        let price = Some(Price { input: 1, output: 1, cache_read: 1, cache_write: 1 });
+        let spend = |n: u32, price: Option<Price>| {
+            begin(&conn, task, Turn(n), "script/m", price, Timestamp(1)).unwrap();
+            let cost = Cost { tokens: 5, micros: 1 };
+            let tried = TryUsage { reported_model: Some("m"), usage: Usage::default(), cost, lost: Cost::ZERO };
+            count(&conn, task, Turn(n), &tried, Timestamp(2)).unwrap();
+        };
+        let look = || {
+            let before = steps.load(Ordering::Relaxed);
+            let found = (all_priced(&conn).unwrap(), priced(&conn, &task.to_string()).unwrap());
+            (found, steps.load(Ordering::Relaxed) - before)
+        };
+        (1..=10).for_each(|n| spend(n, price));
+        let (found, early) = look();
+        assert_eq!(found, (true, true));
+        (11..=3_000).for_each(|n| spend(n, price));
+        let (found, late) = look();
+        assert_eq!(found, (true, true));
+        assert!(late < early + 20, "{late} steps after 3,000 turns, {early} after 10");
+        spend(3_001, None);
+        assert_eq!(look().0, (false, false));
+    }
+}

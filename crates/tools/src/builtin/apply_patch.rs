@@ -1,0 +1,209 @@
+//! Applies a patch to several files: all of it or nothing.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use host::{ExpectedContent, FileStamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::patch::{Hunk, PatchChange, parse};
+use crate::patch::{HunkFit, apply};
+use crate::refusal::stale;
+use crate::workspace_files::{self, PermittedPath, changed_output};
+use crate::{FileAccess, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `apply_patch` tool.
+pub(crate) struct ApplyPatch;
+
+/// The arguments of `apply_patch`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ApplyPatchArgs {
+    /// The whole patch.
+    patch: String,
+}
+
+impl TypedTool for ApplyPatch {
+    type Args = ApplyPatchArgs;
+    const NAME: &'static str = "apply_patch";
+    const ABOUT: &'static str = include_str!("apply_patch.md");
+    const ACCESS: ToolAccess = ToolAccess::Write;
+
+    fn required_permissions(args: &ApplyPatchArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        let changes = parse(&args.patch).map_err(|error| ToolError::Refused(error.to_string()))?;
+        // A patch tells what it matches, and a moved file may be read at its new place.
+        let reads =
+            changes.iter().filter_map(PatchChange::source).map(|path| RequiredPermission::Read(path.to_owned()));
+        let edits = changes.iter().flat_map(PatchChange::paths).map(|path| RequiredPermission::Edit(path.to_owned()));
+        Ok(reads.chain(edits).collect())
+    }
+
+    async fn run(args: ApplyPatchArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        workspace_files::blocking(cx, move |cx| {
+            let changes = parse(&args.patch).map_err(|error| ToolError::Refused(error.to_string()))?;
+            let steps = plan(&changes, cx).map_err(|error| note(error, "nothing was changed"))?;
+            perform(&steps, cx)?;
+            let text: Vec<String> = steps.iter().map(|step| step.describe(cx)).collect();
+            Ok(changed_output(cx, &text.join("\n"), steps.iter().map(|step| step.place.path())))
+        })
+        .await
+    }
+}
+
+/// One file to write or remove, checked and computed.
+struct PatchStep {
+    place: PermittedPath,
+    action: PatchAction,
+}
+
+enum PatchAction {
+    Add(Vec<u8>),
+    /// The new place of a moved file, which keeps its mode.
+    AddMoved(Vec<u8>, u32),
+    Update(OriginalFile, Vec<u8>),
+    Remove(OriginalFile),
+}
+
+/// A file as it was before the patch.
+struct OriginalFile {
+    bytes: Vec<u8>,
+    stamp: FileStamp,
+    mode: u32,
+}
+
+impl PatchStep {
+    fn describe(&self, cx: &ToolContext) -> String {
+        let verb = match self.action {
+            PatchAction::Add(_) | PatchAction::AddMoved(..) => "added",
+            PatchAction::Update(..) => "updated",
+            PatchAction::Remove(_) => "removed",
+        };
+        format!("{verb} {}", workspace_files::display_path(cx, self.place.path()))
+    }
+}
+
+/// Checks every change and computes every file, in the order they will be made: writes first, removals last.
+fn plan(changes: &[PatchChange], cx: &ToolContext) -> Result<Vec<PatchStep>, ToolError> {
+    let mut steps = Vec::new();
+    for change in changes {
+        match change {
+            PatchChange::Add { path, lines } => steps.push(plan_add(path, lines, cx)?),
+            PatchChange::Update { path, to, hunks } => steps.extend(plan_update(path, to.as_deref(), hunks, cx)?),
+            PatchChange::Delete { path } => steps.push(plan_delete(path, cx)?),
+        }
+    }
+    let mut paths: HashSet<PathBuf> = HashSet::new();
+    if let Some(step) = steps.iter().find(|step| !paths.insert(step.place.path().to_owned())) {
+        let shown = workspace_files::display_path(cx, step.place.path());
+        return Err(ToolError::Refused(format!("{shown} occurs twice in the patch; put its changes into one section")));
+    }
+    steps.sort_by_key(|step| matches!(step.action, PatchAction::Remove(_)));
+    Ok(steps)
+}
+
+fn plan_add(path: &str, lines: &[String], cx: &ToolContext) -> Result<PatchStep, ToolError> {
+    let place = resolve_vacant(path, cx)?;
+    let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
+    Ok(PatchStep { place, action: PatchAction::Add(text.into_bytes()) })
+}
+
+fn resolve_vacant(path: &str, cx: &ToolContext) -> Result<PermittedPath, ToolError> {
+    let place = workspace_files::resolve(cx, path, FileAccess::Edit)?;
+    if place.exists() {
+        return Err(ToolError::Refused(format!("{path} exists already; use `*** Update File` or another name")));
+    }
+    Ok(place)
+}
+
+fn plan_update(path: &str, to: Option<&str>, hunks: &[Hunk], cx: &ToolContext) -> Result<Vec<PatchStep>, ToolError> {
+    let (place, before, seen) = read_existing(path, cx)?;
+    let patched = apply(&before.bytes, hunks).map_err(|error| ToolError::Refused(format!("{path}: {error}")))?;
+    if seen == FileViewState::Unseen && (patched.fit != HunkFit::Exact || hunks.is_empty()) {
+        let text = format!("{path} was not viewed yet, and the patch does not match it exactly; view it first");
+        return Err(ToolError::Refused(text));
+    }
+    Ok(match to {
+        None => vec![PatchStep { place, action: PatchAction::Update(before, patched.bytes) }],
+        Some(to) => vec![
+            PatchStep { place: resolve_vacant(to, cx)?, action: PatchAction::AddMoved(patched.bytes, before.mode) },
+            PatchStep { place, action: PatchAction::Remove(before) },
+        ],
+    })
+}
+
+fn plan_delete(path: &str, cx: &ToolContext) -> Result<PatchStep, ToolError> {
+    let (place, before, seen) = read_existing(path, cx)?;
+    if seen == FileViewState::Unseen {
+        return Err(ToolError::Refused(format!("{path} was not viewed yet; view it before you delete it")));
+    }
+    Ok(PatchStep { place, action: PatchAction::Remove(before) })
+}
+
+/// Whether the agent knows a file as it is.
+#[derive(PartialEq, Eq)]
+enum FileViewState {
+    Current,
+    Unseen,
+}
+
+fn read_existing(path: &str, cx: &ToolContext) -> Result<(PermittedPath, OriginalFile, FileViewState), ToolError> {
+    let place = workspace_files::resolve(cx, path, FileAccess::Edit)?;
+    let file = workspace_files::read(cx, &place)?;
+    let seen = match cx.stamps.seen(place.path()) {
+        None => FileViewState::Unseen,
+        Some(stamp) if stamp == file.stamp => FileViewState::Current,
+        Some(_) => return Err(stale(&workspace_files::display_path(cx, place.path()))),
+    };
+    Ok((place, OriginalFile { bytes: file.bytes, stamp: file.stamp, mode: file.mode }, seen))
+}
+
+/// Makes the changes; when one fails, the ones made before it are taken back.
+fn perform(steps: &[PatchStep], cx: &ToolContext) -> Result<(), ToolError> {
+    for (count, step) in steps.iter().enumerate() {
+        if let Err(error) = apply_step(step, cx) {
+            let kept: Vec<String> = steps[..count].iter().rev().filter_map(|step| revert_step(step, cx)).collect();
+            return Err(if kept.is_empty() {
+                note(error, "no file was changed: what was already written has been taken back")
+            } else {
+                note(error, &format!("these could not be taken back and stay changed: {}", kept.join(", ")))
+            });
+        }
+    }
+    Ok(())
+}
+
+fn apply_step(step: &PatchStep, cx: &ToolContext) -> Result<(), ToolError> {
+    let PatchStep { place, action } = step;
+    match action {
+        PatchAction::Add(bytes) => workspace_files::write(cx, place, bytes, ExpectedContent::New),
+        PatchAction::AddMoved(bytes, mode) => workspace_files::write_with_mode(cx, place, bytes, *mode),
+        PatchAction::Update(before, bytes) => {
+            workspace_files::write(cx, place, bytes, ExpectedContent::Unchanged(before.stamp))
+        }
+        PatchAction::Remove(before) => workspace_files::remove(cx, place, before.stamp),
+    }
+}
+
+/// Restores a file unless somebody changed it meanwhile; gives its name when that fails.
+fn revert_step(step: &PatchStep, cx: &ToolContext) -> Option<String> {
+    let PatchStep { place, action } = step;
+    // What was written left its stamp, what was removed none.
+    let result = match (action, cx.stamps.seen(place.path())) {
+        (PatchAction::Add(_) | PatchAction::AddMoved(..), Some(ours)) => workspace_files::remove(cx, place, ours),
+        (PatchAction::Update(before, _), Some(ours)) => {
+            workspace_files::write(cx, place, &before.bytes, ExpectedContent::Unchanged(ours))
+        }
+        (PatchAction::Remove(before), _) => workspace_files::write_with_mode(cx, place, &before.bytes, before.mode),
+        (PatchAction::Add(_) | PatchAction::AddMoved(..) | PatchAction::Update(..), None) => Ok(()),
+    };
+    result.err().map(|_| workspace_files::display_path(cx, place.path()))
+}
+
+fn note(error: ToolError, note: &str) -> ToolError {
+    match error {
+        ToolError::Refused(text) => ToolError::Refused(format!("{text}\n{note}")),
+        ToolError::Broken(source) => ToolError::broken(format!("{source}; {note}")),
+    }
+}

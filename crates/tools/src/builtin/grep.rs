@@ -1,0 +1,269 @@
+//! Searches file contents with a regular expression.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use protocol::clip_middle;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::text::display_line;
+use crate::walk::{FileWalk, GlobPattern, SearchDeadline};
+use crate::workspace_files::PermittedPath;
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, workspace_files};
+
+/// The `grep` tool.
+pub(crate) struct GrepTool;
+
+/// The arguments of `grep`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GrepArgs {
+    /// Rust regular expression.
+    pattern: String,
+    /// Folder or file to search; the working folder by default.
+    path: Option<String>,
+    /// Only files matching this, e.g. `*.rs` or `src/**/*.ts`.
+    glob: Option<String>,
+    /// Ignore case.
+    #[serde(default)]
+    ignore_case: bool,
+    /// Lines shown around each match.
+    #[serde(default)]
+    context: u32,
+    /// List only the files that match.
+    #[serde(default)]
+    files_only: bool,
+    /// Most matches (or files) given.
+    limit: Option<usize>,
+}
+
+impl TypedTool for GrepTool {
+    type Args = GrepArgs;
+    const NAME: &'static str = "grep";
+    const ABOUT: &'static str = include_str!("grep.md");
+    const ACCESS: ToolAccess = ToolAccess::Read;
+
+    fn required_permissions(args: &GrepArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![RequiredPermission::Read(args.path.clone().unwrap_or_else(|| ".".into()))])
+    }
+
+    async fn run(args: GrepArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        workspace_files::blocking(cx, move |cx| {
+            let search = GrepSearch::new(&args, cx)?;
+            Ok(ToolOutput::text(&search.run(), cx))
+        })
+        .await
+    }
+}
+
+/// Most bytes of a matching line that are shown.
+const MAX_LINE_BYTES: usize = 400;
+/// Most lines of context around a match.
+const MAX_CONTEXT: u32 = 20;
+/// Most bytes of a pattern.
+const PATTERN: usize = 16 * 1024;
+/// Most bytes that a compiled pattern, and the cache it matches with, may take.
+const MAX_COMPILED_BYTES: usize = 10 * 1024 * 1024;
+/// Most bytes of a parser's message that are passed on: it draws a picture of the pattern.
+const MAX_MESSAGE_BYTES: usize = 600;
+/// Most files named that could not be searched.
+const MAX_NAMED_FILES: usize = 5;
+/// Most bytes of one line that are held in memory; a file with a longer one is passed over from there.
+const MAX_HEAP_BYTES: usize = 8 * 1024 * 1024;
+/// How much of a file is read before it is searched. Most files are smaller, and are searched where they lie. It is no
+/// more than the library looks at to tell a binary file.
+const BLOCK_BYTES: usize = 64 * 1024;
+
+struct GrepSearch<'a> {
+    cx: &'a ToolContext,
+    args: &'a GrepArgs,
+    matcher: RegexMatcher,
+    pattern: Option<GlobPattern>,
+    root: PermittedPath,
+    limit: usize,
+    stop: SearchDeadline,
+}
+
+impl<'a> GrepSearch<'a> {
+    fn new(args: &'a GrepArgs, cx: &'a ToolContext) -> Result<GrepSearch<'a>, ToolError> {
+        let invalid = |error: &dyn fmt::Display| {
+            ToolError::Refused(format!("invalid pattern: {}", clip_middle(&error.to_string(), MAX_MESSAGE_BYTES)))
+        };
+        if args.pattern.len() > PATTERN {
+            return Err(invalid(&format!("{} bytes, at most {PATTERN} are taken", args.pattern.len())));
+        }
+        // The matcher wraps the pattern before it reads it, so its errors point at other places.
+        let mut syntax = regex_syntax::ParserBuilder::new().utf8(false).build();
+        syntax.parse(&args.pattern).map_err(|error| invalid(&error))?;
+        let matcher = RegexMatcherBuilder::new()
+            .case_insensitive(args.ignore_case)
+            .multi_line(true)
+            .line_terminator(Some(b'\n'))
+            .size_limit(MAX_COMPILED_BYTES)
+            .dfa_size_limit(MAX_COMPILED_BYTES)
+            .build(&args.pattern)
+            .map_err(|error| invalid(&error))?;
+        let pattern = args.glob.as_deref().map(GlobPattern::new).transpose()?;
+        let root = workspace_files::resolve_existing(cx, args.path.as_deref().unwrap_or("."))?;
+        let limit = args.limit.unwrap_or(cx.limits.rows).max(1);
+        Ok(GrepSearch { cx, args, matcher, pattern, root, limit, stop: SearchDeadline::new(cx) })
+    }
+
+    fn run(&self) -> String {
+        let context = self.args.context.min(MAX_CONTEXT) as usize;
+        let mut searcher = SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MAX_HEAP_BYTES))
+            // Counting lines takes as long as searching them.
+            .line_number(!self.args.files_only)
+            .before_context(context)
+            .after_context(context)
+            .build();
+        let mut found =
+            GrepMatches { search: self, text: String::new(), count: 0, heading: None, unread: UnreadFiles::default() };
+        let (mut seen, mut block) = (0_usize, vec![0; BLOCK_BYTES]);
+        let mut walk = FileWalk::new(self.cx, &self.root, self.pattern.as_ref(), self.stop.clone());
+        while !found.is_full()
+            && let Some((path, file)) = walk.next_open()
+        {
+            match file.and_then(|file| found.file(&mut searcher, &mut block, &path, file)) {
+                Ok(()) => seen += 1,
+                Err(_) => found.unread.add(workspace_files::display_path(self.cx, &path)),
+            }
+        }
+        found.finish(seen, walk.left_out())
+    }
+}
+
+/// What was found so far, as text.
+struct GrepMatches<'a> {
+    search: &'a GrepSearch<'a>,
+    text: String,
+    count: usize,
+    /// The path to print before the next line of the file being searched.
+    heading: Option<PathBuf>,
+    unread: UnreadFiles,
+}
+
+/// The files that could not be read to their end; what was found in them before counts.
+#[derive(Default)]
+struct UnreadFiles {
+    count: usize,
+    /// The first few.
+    names: Vec<String>,
+}
+
+impl UnreadFiles {
+    fn add(&mut self, name: String) {
+        self.count += 1;
+        self.names.extend(Some(name).filter(|_| self.count <= MAX_NAMED_FILES));
+    }
+
+    fn describe(&self) -> String {
+        let more = if self.count > self.names.len() { " …" } else { "" };
+        format!("[{} files could not be read to their end: {}{more}]\n", self.count, self.names.join(", "))
+    }
+}
+
+impl GrepMatches<'_> {
+    fn file(&mut self, searcher: &mut Searcher, block: &mut [u8], path: &Path, file: File) -> io::Result<()> {
+        self.heading = Some(path.to_owned());
+        let mut reader = StoppableFile { file, stop: &self.search.stop };
+        let filled = fill(&mut reader, block)?;
+        let begin = block.get(..filled).unwrap_or_default();
+        if filled < block.len() {
+            return searcher.search_slice(&self.search.matcher, begin, &mut *self);
+        }
+        searcher.search_reader(&self.search.matcher, begin.chain(reader), &mut *self)
+    }
+
+    fn is_full(&self) -> bool {
+        self.count >= self.search.limit || self.text.len() >= workspace_files::text_budget(self.search.cx)
+    }
+
+    fn line(&mut self, number: Option<u64>, mark: char, line: &[u8]) {
+        if let Some(path) = self.heading.take() {
+            let gap = if self.text.is_empty() { "" } else { "\n" };
+            self.text += &format!("{gap}{}\n", workspace_files::display_path(self.search.cx, &path));
+        }
+        self.text += &format!("{}{mark} {}\n", number.unwrap_or_default(), display_line(line, MAX_LINE_BYTES));
+    }
+
+    fn finish(mut self, seen: usize, left_out: usize) -> String {
+        let stopped = self.search.stop.is_due();
+        if self.count == 0 && !stopped {
+            self.text = format!("no matches in {seen} files");
+            self.text += if self.unread.count + left_out == 0 { "" } else { "\n" };
+        }
+        if stopped {
+            self.text += "[stopped before the end; narrow `path` or `glob`]\n";
+        } else if self.is_full() {
+            let what = if self.search.args.files_only { "files" } else { "matches" };
+            self.text += &format!("[stopped at {} {what}; narrow the search or raise `limit`]\n", self.count);
+        }
+        if self.unread.count > 0 && !stopped {
+            self.text += &self.unread.describe();
+        }
+        self.text += &workspace_files::left_out_note(left_out);
+        self.text
+    }
+}
+
+impl Sink for GrepMatches<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.count += 1;
+        if self.search.args.files_only {
+            let path = self.heading.take().unwrap_or_default();
+            self.text += &format!("{}\n", workspace_files::display_path(self.search.cx, &path));
+            return Ok(false);
+        }
+        self.line(found.line_number(), ':', found.bytes());
+        Ok(!self.is_full())
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
+        if !self.search.args.files_only {
+            self.line(found.line_number(), '-', found.bytes());
+        }
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        self.text += "--\n";
+        Ok(true)
+    }
+}
+
+/// Reads until the block is full or the file ends, and tells how much that is.
+fn fill(reader: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = block.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest) {
+            Ok(0) => break,
+            Ok(more) => filled += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// A file whose reading ends when the search must.
+struct StoppableFile<'a> {
+    file: File,
+    stop: &'a SearchDeadline,
+}
+
+impl Read for StoppableFile<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_due() { Err(io::ErrorKind::TimedOut.into()) } else { self.file.read(buffer) }
+    }
+}

@@ -1,0 +1,34 @@
+//! Lists the background commands.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `list_shells` tool.
+pub(crate) struct ListShells;
+
+/// The arguments of `list_shells`: none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListShellsArgs {}
+
+impl TypedTool for ListShells {
+    type Args = ListShellsArgs;
+    const NAME: &'static str = "list_shells";
+    const ABOUT: &'static str = include_str!("list_shells.md");
+    const ACCESS: ToolAccess = ToolAccess::Read;
+
+    fn required_permissions(_args: &ListShellsArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![RequiredPermission::Session])
+    }
+
+    async fn run(ListShellsArgs {}: ListShellsArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let rows = cx.background.list().await?;
+        let lines: Vec<String> =
+            rows.iter().map(|row| format!("{} [{}] {}", row.name, row.state, row.description)).collect();
+        let text = if lines.is_empty() { "no background commands".to_owned() } else { lines.join("\n") };
+        Ok(ToolOutput::text(&text, cx))
+    }
+}

@@ -1,0 +1,47 @@
+//! Looks at a background command.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::{BackgroundStatus, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, WaitLimit};
+
+/// The `read_shell` tool.
+pub(crate) struct ReadShell;
+
+/// The arguments of `read_shell`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadShellArgs {
+    /// The command's name.
+    name: String,
+    /// Wait this long for it to end.
+    wait_secs: Option<u64>,
+}
+
+impl TypedTool for ReadShell {
+    type Args = ReadShellArgs;
+    const NAME: &'static str = "read_shell";
+    const ABOUT: &'static str = include_str!("read_shell.md");
+    const ACCESS: ToolAccess = ToolAccess::Read;
+
+    fn required_permissions(_args: &ReadShellArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![RequiredPermission::Session])
+    }
+
+    async fn run(args: ReadShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let wait = args.wait_secs.map(|secs| WaitLimit::For(Duration::from_secs(secs).min(cx.limits.shell_max)));
+        let read = tokio::select! {
+            read = cx.background.read(args.name, wait.unwrap_or(WaitLimit::No)) => read?,
+            () = cx.cancel.cancelled() => return Err(ToolError::refused("cancelled; the command runs on")),
+        };
+        Ok(status_output(&read, cx))
+    }
+}
+
+/// A command's state and output, as the model reads them.
+pub(crate) fn status_output(read: &BackgroundStatus, cx: &ToolContext) -> ToolOutput {
+    ToolOutput::text(&format!("[{}]\n{}", read.state, read.output), cx)
+}

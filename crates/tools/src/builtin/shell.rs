@@ -1,0 +1,163 @@
+//! Runs a shell command.
+
+use std::time::Duration;
+
+use host::{ExitStatus, KillMode, Process, ProgramExit};
+use protocol::{Evidence, clip_middle};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::launch::{ShellCommand, check, follow, launch};
+use crate::{BackgroundCommand, Capture, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `shell` tool.
+pub(crate) struct ShellTool;
+
+/// The arguments of `shell`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShellArgs {
+    /// The command line, read by bash.
+    command: String,
+    /// Kill it after this long; 120 by default, at most 600.
+    timeout_secs: Option<u64>,
+    /// Start it, give its name and go on.
+    #[serde(default)]
+    background: bool,
+    /// One line on what it is for.
+    description: Option<String>,
+}
+
+impl TypedTool for ShellTool {
+    type Args = ShellArgs;
+    const NAME: &'static str = "shell";
+    const ABOUT: &'static str = include_str!("shell.md");
+    const ACCESS: ToolAccess = ToolAccess::Execute;
+
+    fn required_permissions(args: &ShellArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![RequiredPermission::Shell(args.command.clone())])
+    }
+
+    async fn run(args: ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        if args.background { start(args, cx).await } else { run(&args, cx).await }
+    }
+}
+
+/// Most bytes of a description.
+const MAX_DESCRIPTION_BYTES: usize = 200;
+
+async fn start(args: ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    check(&args.command)?;
+    let words = args.description.as_deref().unwrap_or(&args.command);
+    let line = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let description = clip_middle(line, MAX_DESCRIPTION_BYTES);
+    let name = cx.background.start(BackgroundCommand { command: args.command, description }).await?;
+    Ok(ToolOutput::text(&format!("started in the background as `{name}`; look at it with read_shell"), cx))
+}
+
+/// Most bytes of output held in memory.
+const MAX_HELD_BYTES: usize = 768 * 1024;
+/// How long a killed command may take to be gone.
+const KILL_GRACE: Duration = Duration::from_secs(5);
+/// Room for what is said after the output.
+const NOTE_BYTES: usize = 512;
+
+async fn run(args: &ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let limit = args.timeout_secs.map_or(cx.limits.shell, |secs| Duration::from_secs(secs.max(1)));
+    let limit = limit.min(cx.limits.shell_max);
+    let memory = cx.limits.command_memory;
+    let command = ShellCommand { command: &args.command, cwd: cx.workspace.cwd(), env: &cx.env, memory };
+    let mut process = launch(&cx.guardian, command).await?;
+    let mut capture = Capture::new(MAX_HELD_BYTES);
+    let mut take = |bytes: &[u8]| {
+        cx.heartbeat.beat();
+        capture.push(bytes);
+    };
+    let end = tokio::select! {
+        exit = follow(&mut process, &mut take) => ShellCommandEnd::Exited(exit.map_err(ToolError::broken)?),
+        () = tokio::time::sleep(limit) => ShellCommandEnd::TimedOut(limit),
+        () = cx.cancel.cancelled() => ShellCommandEnd::Cancelled,
+    };
+    let gone = match end {
+        ShellCommandEnd::Exited(_) => KillOutcome::Confirmed,
+        ShellCommandEnd::TimedOut(_) => kill(&mut process, &mut capture, KillMode::Gentle).await,
+        ShellCommandEnd::Cancelled => kill(&mut process, &mut capture, KillMode::Now).await,
+    };
+    let text = capture.text(cx.limits.output.saturating_sub(NOTE_BYTES));
+    let cwd = cx.workspace.cwd();
+    if !cwd.is_dir() {
+        // Whatever it says of what it saw there, it may have seen nothing.
+        let said = end.describe(text.as_str(), gone, cx);
+        return Err(ToolError::refused(format!(
+            "the working directory {} is gone since it ran: {said}",
+            cwd.display()
+        )));
+    }
+    let ran = Evidence::Ran { command: clip_middle(&args.command, MAX_DESCRIPTION_BYTES), exit: end.code() };
+    Ok(ToolOutput { evidence: vec![ran], ..ToolOutput::text(&end.describe(text.as_str(), gone, cx), cx) })
+}
+
+/// Whether a command that was killed is known to be gone with everything it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KillOutcome {
+    Confirmed,
+    Unknown,
+}
+
+/// Ends a command and takes what it still says. Whatever is left after this is killed when the process is dropped.
+async fn kill(process: &mut Process, capture: &mut Capture, how: KillMode) -> KillOutcome {
+    process.kill(how);
+    match tokio::time::timeout(KILL_GRACE, follow(process, |bytes| capture.push(bytes))).await {
+        Ok(Ok(_exit)) => KillOutcome::Confirmed,
+        Ok(Err(_)) | Err(_) => KillOutcome::Unknown,
+    }
+}
+
+enum ShellCommandEnd {
+    Exited(ProgramExit),
+    TimedOut(Duration),
+    Cancelled,
+}
+
+impl ShellCommandEnd {
+    fn code(&self) -> Option<i32> {
+        match self {
+            ShellCommandEnd::Exited(ProgramExit { status: ExitStatus::Code(code), .. }) => Some(*code),
+            ShellCommandEnd::Exited(_) | ShellCommandEnd::TimedOut(_) | ShellCommandEnd::Cancelled => None,
+        }
+    }
+
+    fn describe(&self, output: &str, gone: KillOutcome, cx: &ToolContext) -> String {
+        let mut notes = Vec::new();
+        let killed = match gone {
+            KillOutcome::Confirmed => "killed with everything it started",
+            KillOutcome::Unknown => "told to end, and is not known to have ended yet",
+        };
+        match self {
+            ShellCommandEnd::Exited(exit) => {
+                if !exit.status.is_success() {
+                    notes.push(format!("[{}]", exit.status));
+                }
+                if exit.leftovers > 0 {
+                    let count = exit.leftovers;
+                    notes.push(format!(
+                        "[left behind and killed: {count} processes; to keep such processes use `background`]"
+                    ));
+                }
+                if notes.is_empty() && output.is_empty() {
+                    notes.push("[no output]".into());
+                }
+            }
+            ShellCommandEnd::TimedOut(limit) => notes.push(format!(
+                "[timed out after {} s and was {killed}; raise `timeout_secs` (at most {}) or \
+                 use `background`]",
+                limit.as_secs(),
+                cx.limits.shell_max.as_secs()
+            )),
+            ShellCommandEnd::Cancelled => notes.push(format!("[cancelled, and {killed}]")),
+        }
+        let gap = if output.is_empty() || output.ends_with('\n') || notes.is_empty() { "" } else { "\n" };
+        format!("{output}{gap}{}", notes.join("\n"))
+    }
+}

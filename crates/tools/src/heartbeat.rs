@@ -1,0 +1,65 @@
+//! Signs of life, left where a run works and looked for by whoever watches it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// The signs of life of one run. Copies are of the same run.
+#[derive(Debug, Clone, Default)]
+pub struct Heartbeat(Arc<HeartbeatState>);
+
+#[derive(Debug, Default)]
+struct HeartbeatState {
+    has_beaten: AtomicBool,
+    pauses: AtomicU32,
+}
+
+impl Heartbeat {
+    /// Shows a sign of life. It is one store and no look at a clock, so it may stand in a loop.
+    pub fn beat(&self) {
+        self.0.has_beaten.store(true, Ordering::Relaxed);
+    }
+
+    /// Says that there is a good reason for silence, until what it gives is dropped.
+    #[must_use = "the rest ends when this is dropped"]
+    pub fn pause(&self) -> HeartbeatPause {
+        self.0.pauses.fetch_add(1, Ordering::Relaxed);
+        HeartbeatPause(self.clone())
+    }
+
+    /// Whether there was a sign of life, or a reason for none, since the last look.
+    pub fn check_alive(&self) -> bool {
+        let beaten = self.0.has_beaten.swap(false, Ordering::Relaxed);
+        beaten || self.0.pauses.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// A good reason for silence.
+#[derive(Debug)]
+pub struct HeartbeatPause(Heartbeat);
+
+impl Drop for HeartbeatPause {
+    fn drop(&mut self) {
+        // Silence counts from here on.
+        self.0.beat();
+        self.0.0.pauses.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beat_is_seen_once_and_a_rest_as_long_as_it_lasts() {
+        let pulse = Heartbeat::default();
+        assert!(!pulse.check_alive());
+        pulse.clone().beat();
+        assert!(pulse.check_alive() && !pulse.check_alive());
+        let (one, other) = (pulse.pause(), pulse.pause());
+        assert!(pulse.check_alive() && pulse.check_alive());
+        drop(one);
+        assert!(pulse.check_alive() && pulse.check_alive());
+        drop(other);
+        assert!(pulse.check_alive() && !pulse.check_alive());
+    }
+}

@@ -1,0 +1,70 @@
+//! Asks how a session goes on when its plan is made.
+
+use protocol::PlanAction;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::text::shown_letters;
+use crate::{PlanExitRequest, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `exit_plan_mode` tool.
+pub(crate) struct ExitPlanMode;
+
+/// The arguments of `exit_plan_mode`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExitPlanModeArgs {
+    /// The plan in a few sentences.
+    summary: String,
+    /// What to offer of `interactive`, `autopilot`, `autopilot_fleet` and `exit_only`; all of it when absent.
+    actions: Option<Vec<String>>,
+    /// The one of them that you would choose.
+    recommended: Option<String>,
+}
+
+/// Most letters of a summary.
+const SUMMARY: usize = 2000;
+
+impl TypedTool for ExitPlanMode {
+    type Args = ExitPlanModeArgs;
+    const NAME: &'static str = "exit_plan_mode";
+    const ABOUT: &'static str = include_str!("exit_plan_mode.md");
+    const ACCESS: ToolAccess = ToolAccess::Session;
+
+    fn required_permissions(args: &ExitPlanModeArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        plan_exit_request(args).map(|_| vec![RequiredPermission::Session])
+    }
+
+    async fn run(args: ExitPlanModeArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(&cx.session_control.exit_plan_mode(plan_exit_request(&args)?).await?, cx))
+    }
+}
+
+fn plan_exit_request(args: &ExitPlanModeArgs) -> Result<PlanExitRequest, ToolError> {
+    let summary = shown_letters(&args.summary).trim().to_owned();
+    if summary.is_empty() {
+        return Err(ToolError::refused("`summary` is empty"));
+    }
+    if summary.chars().count() > SUMMARY {
+        return Err(ToolError::refused(format!(
+            "`summary` has more than {SUMMARY} characters; the plan itself goes into `write_plan`"
+        )));
+    }
+    let named = args.actions.iter().flatten().map(|word| action("actions", word)).collect::<Result<Vec<_>, _>>()?;
+    let recommended = args.recommended.as_deref().map(|word| action("recommended", word)).transpose()?;
+    // A person can always do nothing, and can always do what is recommended.
+    let offered = |action: &PlanAction| {
+        named.is_empty() || named.contains(action) || *action == PlanAction::ExitOnly || Some(*action) == recommended
+    };
+    let actions: Vec<PlanAction> = PlanAction::ALL.into_iter().filter(offered).collect();
+    let recommended = recommended.or(actions.first().copied()).unwrap_or(PlanAction::ExitOnly);
+    Ok(PlanExitRequest { summary, actions, recommended })
+}
+
+fn action(field: &str, word: &str) -> Result<PlanAction, ToolError> {
+    PlanAction::from_name(word).ok_or_else(|| {
+        let known = PlanAction::ALL.map(PlanAction::as_str).join(", ");
+        ToolError::refused(format!("`{field}` has `{}`, and there are only: {known}", crate::text::shown_letters(word)))
+    })
+}

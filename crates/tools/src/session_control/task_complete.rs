@@ -1,0 +1,70 @@
+//! Reports on the objective of a session that is on autopilot.
+
+use protocol::ObjectiveReport;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::text::shown_letters;
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `task_complete` tool.
+pub(crate) struct TaskComplete;
+
+/// The arguments of `task_complete`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TaskCompleteArgs {
+    /// What was done, in a few sentences.
+    summary: String,
+    /// `done` when the objective is met, `blocked` when it cannot be met as things are.
+    status: String,
+    /// What is in the way, and what the user can do about it; only with `blocked`.
+    reason: Option<String>,
+}
+
+/// Most letters of a summary or a reason.
+const WORDS: usize = 4000;
+
+impl TypedTool for TaskComplete {
+    type Args = TaskCompleteArgs;
+    const NAME: &'static str = "task_complete";
+    const ABOUT: &'static str = include_str!("task_complete.md");
+    const ACCESS: ToolAccess = ToolAccess::Session;
+
+    fn required_permissions(args: &TaskCompleteArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        completion(args).map(|_| vec![RequiredPermission::Session])
+    }
+
+    async fn run(args: TaskCompleteArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(&cx.session_control.complete(completion(&args)?).await?, cx))
+    }
+}
+
+fn completion(args: &TaskCompleteArgs) -> Result<ObjectiveReport, ToolError> {
+    let summary = bounded_text("summary", &args.summary)?;
+    match (args.status.as_str(), &args.reason) {
+        ("done", None) => Ok(ObjectiveReport::Done { summary }),
+        ("done", Some(reason)) if reason.trim().is_empty() => Ok(ObjectiveReport::Done { summary }),
+        ("done", Some(_)) => {
+            Err(ToolError::refused("`reason` goes with the status `blocked`; leave it out if the objective is met"))
+        }
+        ("blocked", Some(reason)) => Ok(ObjectiveReport::Blocked { summary, reason: bounded_text("reason", reason)? }),
+        ("blocked", None) => Err(ToolError::refused("`reason` is missing: say what is in the way")),
+        (other, _) => {
+            let other = shown_letters(other);
+            Err(ToolError::refused(format!("`status` is `{other}`, and there are only: done, blocked")))
+        }
+    }
+}
+
+fn bounded_text(field: &str, text: &str) -> Result<String, ToolError> {
+    let text = shown_letters(text).trim().to_owned();
+    match text.chars().count() {
+        0 => Err(ToolError::refused(format!("`{field}` is empty"))),
+        count if count > WORDS => {
+            Err(ToolError::refused(format!("`{field}` has more than {WORDS} characters; say it more briefly")))
+        }
+        _fits => Ok(text),
+    }
+}

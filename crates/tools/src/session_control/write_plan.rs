@@ -1,0 +1,47 @@
+//! Keeps the session's plan.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `write_plan` tool.
+pub(crate) struct WritePlan;
+
+/// The arguments of `write_plan`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WritePlanArgs {
+    /// The whole plan, in Markdown; it replaces the one before.
+    text: String,
+}
+
+/// Most bytes of a plan.
+const PLAN: usize = 64 * 1024;
+
+impl TypedTool for WritePlan {
+    type Args = WritePlanArgs;
+    const NAME: &'static str = "write_plan";
+    const ABOUT: &'static str = include_str!("write_plan.md");
+    const ACCESS: ToolAccess = ToolAccess::Session;
+
+    fn required_permissions(args: &WritePlanArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        plan(args).map(|_| vec![RequiredPermission::Session])
+    }
+
+    async fn run(args: WritePlanArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        cx.session_control.write_plan(plan(&args)?.to_owned()).await?;
+        Ok(ToolOutput::text("The plan is kept.", cx))
+    }
+}
+
+fn plan(args: &WritePlanArgs) -> Result<&str, ToolError> {
+    match args.text.len() {
+        _ if args.text.trim().is_empty() => Err(ToolError::refused("`text` is empty")),
+        length if length > PLAN => {
+            Err(ToolError::refused(format!("`text` has {length} bytes, and a plan at most {PLAN}; write less")))
+        }
+        _fits => Ok(&args.text),
+    }
+}

@@ -1,0 +1,46 @@
+//! Shows an item or a task.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::waiting;
+use crate::args::TypedTool;
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `TaskGet` tool.
+pub(crate) struct TaskGet;
+
+/// The arguments of `TaskGet`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TaskGetArgs {
+    /// The number of an item; or the id, name or path of an agent or background command.
+    #[serde(rename = "taskId")]
+    task_id: String,
+    /// Wait until it changes or ends.
+    #[serde(default)]
+    wait: bool,
+    /// Give up waiting after so many milliseconds; 10 minutes when left out.
+    timeout: Option<u64>,
+}
+
+/// How long a call waits when it does not say.
+const DEFAULT_WAIT: Duration = Duration::from_secs(600);
+
+impl TypedTool for TaskGet {
+    type Args = TaskGetArgs;
+    const NAME: &'static str = "TaskGet";
+    const ABOUT: &'static str = include_str!("task_get.md");
+    const ACCESS: ToolAccess = ToolAccess::Read;
+
+    fn required_permissions(_args: &TaskGetArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![RequiredPermission::Session])
+    }
+
+    async fn run(args: TaskGetArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let wait = waiting(args.wait, args.timeout, DEFAULT_WAIT);
+        Ok(ToolOutput::text(&cx.shared_list.get(args.task_id, wait).await?, cx))
+    }
+}

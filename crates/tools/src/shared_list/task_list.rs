@@ -1,0 +1,30 @@
+//! Lists the items.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `TaskList` tool.
+pub(crate) struct TaskList;
+
+/// The arguments of `TaskList`, which has none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TaskListToolArgs {}
+
+impl TypedTool for TaskList {
+    type Args = TaskListToolArgs;
+    const NAME: &'static str = "TaskList";
+    const ABOUT: &'static str = include_str!("task_list.md");
+    const ACCESS: ToolAccess = ToolAccess::Read;
+
+    fn required_permissions(_args: &TaskListToolArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![RequiredPermission::Session])
+    }
+
+    async fn run(_args: TaskListToolArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(&cx.shared_list.list().await?, cx))
+    }
+}

@@ -1,0 +1,44 @@
+//! Shows what a task printed or said.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::waiting;
+use crate::args::TypedTool;
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `TaskOutput` tool.
+pub(crate) struct TaskOutput;
+
+/// The arguments of `TaskOutput`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TaskOutputArgs {
+    /// The id, name or path of an agent or background command.
+    task_id: String,
+    /// Wait until it ends; true when left out.
+    block: Option<bool>,
+    /// Give up waiting after so many milliseconds; 30 seconds when left out.
+    timeout: Option<u64>,
+}
+
+/// How long a call waits when it does not say.
+const DEFAULT_WAIT: Duration = Duration::from_secs(30);
+
+impl TypedTool for TaskOutput {
+    type Args = TaskOutputArgs;
+    const NAME: &'static str = "TaskOutput";
+    const ABOUT: &'static str = include_str!("task_output.md");
+    const ACCESS: ToolAccess = ToolAccess::Read;
+
+    fn required_permissions(_args: &TaskOutputArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![RequiredPermission::Session])
+    }
+
+    async fn run(args: TaskOutputArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let wait = waiting(args.block.unwrap_or(true), args.timeout, DEFAULT_WAIT);
+        Ok(ToolOutput::text(&cx.shared_list.output(args.task_id, wait).await?, cx))
+    }
+}

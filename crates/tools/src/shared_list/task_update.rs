@@ -1,0 +1,85 @@
+//! Changes an item.
+
+use protocol::{Clip, ItemId, ItemStatus};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::args::TypedTool;
+use crate::{ItemEdit, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `TaskUpdate` tool.
+pub(crate) struct TaskUpdate;
+
+/// The arguments of `TaskUpdate`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TaskUpdateArgs {
+    /// The number of the item.
+    #[serde(rename = "taskId")]
+    task_id: String,
+    /// What is to be done, in one line.
+    subject: Option<String>,
+    /// What whoever does it must know.
+    description: Option<String>,
+    /// What somebody is doing while it is done.
+    #[serde(rename = "activeForm")]
+    active_form: Option<String>,
+    /// `pending`, `in_progress`, `completed` or `deleted`.
+    status: Option<String>,
+    /// Items that wait for this one from now on.
+    #[serde(rename = "addBlocks", default)]
+    add_blocks: Vec<String>,
+    /// Items that this one waits for from now on.
+    #[serde(rename = "addBlockedBy", default)]
+    add_blocked_by: Vec<String>,
+    /// Who does it: an agent's name.
+    owner: Option<String>,
+    /// Fields to set; `null` removes one.
+    #[serde(default)]
+    metadata: Map<String, Value>,
+}
+
+impl TypedTool for TaskUpdate {
+    type Args = TaskUpdateArgs;
+    const NAME: &'static str = "TaskUpdate";
+    const ABOUT: &'static str = include_str!("task_update.md");
+    const ACCESS: ToolAccess = ToolAccess::Session;
+
+    fn required_permissions(args: &TaskUpdateArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        status(args.status.as_deref())?;
+        Ok(vec![RequiredPermission::Session])
+    }
+
+    async fn run(args: TaskUpdateArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let edit = ItemEdit {
+            status: status(args.status.as_deref())?,
+            add_blocks: ids(&args.add_blocks)?,
+            add_blocked_by: ids(&args.add_blocked_by)?,
+            subject: args.subject,
+            description: args.description,
+            active_form: args.active_form,
+            owner: args.owner,
+            metadata: args.metadata,
+        };
+        Ok(ToolOutput::text(&cx.shared_list.update(id(&args.task_id)?, edit).await?, cx))
+    }
+}
+
+fn status(word: Option<&str>) -> Result<Option<ItemStatus>, ToolError> {
+    let Some(word) = word else { return Ok(None) };
+    let known = ItemStatus::ALL.map(ItemStatus::as_str).join(", ");
+    let unknown = || {
+        let given = Clip::new(word, 100);
+        ToolError::refused(format!("`status` is `{given}`, and there are only: {known}"))
+    };
+    ItemStatus::from_name(word).map(Some).ok_or_else(unknown)
+}
+
+fn ids(given: &[String]) -> Result<Vec<ItemId>, ToolError> {
+    given.iter().map(|given| id(given)).collect()
+}
+
+fn id(given: &str) -> Result<ItemId, ToolError> {
+    given.parse().map_err(|_not_a_number| ToolError::refused(format!("Task not found: {}", Clip::new(given, 100))))
+}

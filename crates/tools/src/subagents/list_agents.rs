@@ -1,0 +1,30 @@
+//! Lists agents.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `list_agents` tool.
+pub(crate) struct ListAgents;
+
+/// The arguments of `list_agents`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListAgentsArgs {}
+
+impl TypedTool for ListAgents {
+    type Args = ListAgentsArgs;
+    const NAME: &'static str = "list_agents";
+    const ABOUT: &'static str = include_str!("list_agents.md");
+    const ACCESS: ToolAccess = ToolAccess::Read;
+
+    fn required_permissions(_args: &ListAgentsArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![RequiredPermission::Session])
+    }
+
+    async fn run(_args: ListAgentsArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(&cx.subagents.list().await?, cx))
+    }
+}

@@ -1,0 +1,21 @@
+//! The tools that make one agent into many, each in two files: what it does, and what the model is told.
+
+mod list_agents;
+mod read_agent;
+mod skill;
+mod stop_agent;
+mod task;
+mod tool_search;
+mod until;
+mod wait;
+mod write_agent;
+
+pub(crate) use list_agents::ListAgents;
+pub(crate) use read_agent::ReadAgent;
+pub(crate) use skill::LoadSkill;
+pub(crate) use stop_agent::StopAgent;
+pub(crate) use task::StartTask;
+pub(crate) use tool_search::ToolSearch;
+pub(crate) use until::UntilTool;
+pub(crate) use wait::WaitFor;
+pub(crate) use write_agent::WriteAgent;

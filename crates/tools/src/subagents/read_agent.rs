@@ -1,0 +1,48 @@
+//! Looks at an agent.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::{ReadAgentRequest, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, WaitLimit};
+
+/// The `read_agent` tool.
+pub(crate) struct ReadAgent;
+
+/// The arguments of `read_agent`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadAgentArgs {
+    /// Its id, name or path.
+    agent: String,
+    /// Wait until it rests, or with `since_turn` until it has said something after that turn.
+    #[serde(default)]
+    wait: bool,
+    /// Give up waiting after this long.
+    timeout_secs: Option<u64>,
+    /// Only what it said after this turn.
+    since_turn: Option<u32>,
+}
+
+/// How long a reader waits when it does not say.
+const DEFAULT_WAIT: Duration = Duration::from_secs(600);
+
+impl TypedTool for ReadAgent {
+    type Args = ReadAgentArgs;
+    const NAME: &'static str = "read_agent";
+    const ABOUT: &'static str = include_str!("read_agent.md");
+    const ACCESS: ToolAccess = ToolAccess::Read;
+
+    fn required_permissions(_args: &ReadAgentArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![RequiredPermission::Session])
+    }
+
+    async fn run(args: ReadAgentArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let time = args.timeout_secs.map_or(DEFAULT_WAIT, Duration::from_secs);
+        let wait = if args.wait { WaitLimit::For(time) } else { WaitLimit::No };
+        let order = ReadAgentRequest { agent: args.agent, wait, since_turn: args.since_turn };
+        Ok(ToolOutput::text(&cx.subagents.read(order).await?, cx))
+    }
+}

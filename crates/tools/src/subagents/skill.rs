@@ -1,0 +1,33 @@
+//! Loads a skill.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::TypedTool;
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+
+/// The `skill` tool.
+pub(crate) struct LoadSkill;
+
+/// The arguments of `skill`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoadSkillArgs {
+    /// Its name.
+    name: String,
+}
+
+impl TypedTool for LoadSkill {
+    type Args = LoadSkillArgs;
+    const NAME: &'static str = "skill";
+    const ABOUT: &'static str = include_str!("skill.md");
+    const ACCESS: ToolAccess = ToolAccess::Read;
+
+    fn required_permissions(_args: &LoadSkillArgs) -> Result<Vec<RequiredPermission>, ToolError> {
+        Ok(vec![RequiredPermission::Session])
+    }
+
+    async fn run(args: LoadSkillArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(&cx.subagents.load_skill(args.name).await?, cx))
+    }
+}

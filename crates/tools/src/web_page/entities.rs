@@ -1,0 +1,215 @@
+//! Entities: letters that are written by name or by number.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use encoding_rs::WINDOWS_1252;
+
+/// Longest reference: a name, or a number that is still a letter's.
+const MAX_REFERENCE_LENGTH: usize = 10;
+
+/// The text with its entities as letters. What is none stays as it is written.
+pub(super) fn decode(text: &str) -> Cow<'_, str> {
+    let Some(first) = memchr::memchr(b'&', text.as_bytes()) else { return Cow::Borrowed(text) };
+    let (mut decoded, mut rest) = (text[..first].to_owned(), &text[first..]);
+    while let Some(behind) = rest.strip_prefix('&') {
+        let start = &behind.as_bytes()[..behind.len().min(MAX_REFERENCE_LENGTH)];
+        let reference = memchr::memchr(b';', start).map(|end| &behind[..end]);
+        match reference.and_then(|reference| Some((letter(reference)?, reference.len()))) {
+            Some((letter, length)) => {
+                decoded.push(letter);
+                rest = &behind[length + 1..];
+            }
+            None => {
+                decoded.push('&');
+                rest = behind;
+            }
+        }
+        let next = memchr::memchr(b'&', rest.as_bytes()).unwrap_or(rest.len());
+        decoded.push_str(&rest[..next]);
+        rest = &rest[next..];
+    }
+    Cow::Owned(decoded)
+}
+
+fn letter(reference: &str) -> Option<char> {
+    match reference.strip_prefix('#') {
+        None => named(reference),
+        Some(number) => {
+            let hex = number.strip_prefix(['x', 'X']);
+            let number = hex.map_or_else(|| number.parse(), |hex| u32::from_str_radix(hex, 16)).ok()?;
+            Some(numbered(number))
+        }
+    }
+}
+
+fn numbered(number: u32) -> char {
+    match (number, u8::try_from(number)) {
+        // Pages mean the letters of Windows by these.
+        (0x80..=0x9f, Ok(byte)) => {
+            WINDOWS_1252.decode_without_bom_handling(&[byte]).0.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
+        }
+        (0, _) => char::REPLACEMENT_CHARACTER,
+        _ => char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER),
+    }
+}
+
+fn named(name: &str) -> Option<char> {
+    NAMES.get(name).copied()
+}
+
+static NAMES: LazyLock<HashMap<&str, char>> = LazyLock::new(|| {
+    let in_order = [(LATIN, 0xa0), (GREEK, 0x391), (SMALL, 0x3b1)].into_iter();
+    let in_order = in_order.flat_map(|(names, first)| names.split(' ').zip((first..).filter_map(char::from_u32)));
+    in_order.chain(OTHERS.iter().copied()).collect()
+});
+
+/// From U+00A0 on.
+const LATIN: &str = "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 \
+                     sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute \
+                     Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH \
+                     Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig \
+                     agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc \
+                     iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute \
+                     thorn yuml";
+
+/// From U+0391 on, with a place that no letter has.
+const GREEK: &str = "Alpha Beta Gamma Delta Epsilon Zeta Eta Theta Iota Kappa Lambda Mu Nu Xi Omicron Pi Rho - Sigma \
+                     Tau Upsilon Phi Chi Psi Omega";
+
+/// From U+03B1 on.
+const SMALL: &str = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigmaf \
+                     sigma tau upsilon phi chi psi omega";
+
+const OTHERS: &[(&str, char)] = &[
+    ("amp", '&'),
+    ("AMP", '&'),
+    ("lt", '<'),
+    ("LT", '<'),
+    ("gt", '>'),
+    ("GT", '>'),
+    ("quot", '"'),
+    ("QUOT", '"'),
+    ("apos", '\''),
+    ("ndash", '–'),
+    ("mdash", '—'),
+    ("lsquo", '‘'),
+    ("rsquo", '’'),
+    ("sbquo", '‚'),
+    ("ldquo", '“'),
+    ("rdquo", '”'),
+    ("bdquo", '„'),
+    ("lsaquo", '‹'),
+    ("rsaquo", '›'),
+    ("hellip", '…'),
+    ("bull", '•'),
+    ("dagger", '†'),
+    ("Dagger", '‡'),
+    ("permil", '‰'),
+    ("prime", '′'),
+    ("Prime", '″'),
+    ("euro", '€'),
+    ("trade", '™'),
+    ("larr", '←'),
+    ("uarr", '↑'),
+    ("rarr", '→'),
+    ("darr", '↓'),
+    ("harr", '↔'),
+    ("rArr", '⇒'),
+    ("lArr", '⇐'),
+    ("hArr", '⇔'),
+    ("minus", '−'),
+    ("infin", '∞'),
+    ("asymp", '≈'),
+    ("ne", '≠'),
+    ("equiv", '≡'),
+    ("le", '≤'),
+    ("ge", '≥'),
+    ("sum", '∑'),
+    ("prod", '∏'),
+    ("radic", '√'),
+    ("part", '∂'),
+    ("int", '∫'),
+    ("isin", '∈'),
+    ("notin", '∉'),
+    ("cap", '∩'),
+    ("cup", '∪'),
+    ("sub", '⊂'),
+    ("sup", '⊃'),
+    ("sube", '⊆'),
+    ("supe", '⊇'),
+    ("forall", '∀'),
+    ("exist", '∃'),
+    ("empty", '∅'),
+    ("nabla", '∇'),
+    ("and", '∧'),
+    ("or", '∨'),
+    ("check", '✓'),
+    ("cross", '✗'),
+    ("star", '☆'),
+    ("starf", '★'),
+    ("OElig", 'Œ'),
+    ("oelig", 'œ'),
+    ("Scaron", 'Š'),
+    ("scaron", 'š'),
+    ("Yuml", 'Ÿ'),
+    ("fnof", 'ƒ'),
+    ("ensp", ' '),
+    ("emsp", ' '),
+    ("thinsp", ' '),
+    ("zwnj", '\u{200c}'),
+    ("zwj", '\u{200d}'),
+    ("Tab", '\t'),
+    ("NewLine", '\n'),
+    ("nbsp", ' '),
+    ("lbrace", '{'),
+    ("rbrace", '}'),
+    ("lbrack", '['),
+    ("rbrack", ']'),
+    ("lpar", '('),
+    ("rpar", ')'),
+    ("colon", ':'),
+    ("comma", ','),
+    ("period", '.'),
+    ("num", '#'),
+    ("sol", '/'),
+    ("bsol", '\\'),
+    ("lowbar", '_'),
+    ("grave", '`'),
+    ("equals", '='),
+    ("plus", '+'),
+    ("ast", '*'),
+    ("excl", '!'),
+    ("quest", '?'),
+    ("dollar", '$'),
+    ("percnt", '%'),
+    ("commat", '@'),
+    ("verbar", '|'),
+    ("vert", '|'),
+    ("Hat", '^'),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entities_become_letters_and_nothing_else_does() {
+        for (text, expected) in [
+            ("a &amp; b &lt;c&gt; &quot;&apos;", "a & b <c> \"'"),
+            ("&eacute;&Uuml;&yuml;&szlig;&times;", "éÜÿß×"),
+            ("&Alpha;&Omega;&alpha;&omega;&Sigma;&sigmaf;", "ΑΩαωΣς"),
+            ("&#233;&#xe9;&#XE9;&#8212;&#x1F980;", "ééé—🦀"),
+            ("&#150;&#x80;", "–€"),
+            ("&#0;&#xD800;&#x110000;", "\u{fffd}\u{fffd}\u{fffd}"),
+            ("&#99999999999;&#;&#x;&#-1;", "&#99999999999;&#;&#x;&#-1;"),
+            ("AT&T ?a=1&copy=2&", "AT&T ?a=1&copy=2&"),
+            ("&amp;lt;", "&lt;"),
+            ("&unknown; &é; &&amp;", "&unknown; &é; &&"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(decode(text), expected, "{text}");
+        }
+    }
+}

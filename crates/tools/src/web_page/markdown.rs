@@ -1,0 +1,216 @@
+//! From HTML to Markdown, one token after the other. Nothing is looked at again once it is written.
+
+use url::Url;
+
+use super::element::HtmlElement;
+use super::entities::decode;
+use super::inline_marks::InlineMarks;
+use super::tables::{self, TableState};
+use super::tags::HtmlTag;
+use super::tokens::{HtmlToken, HtmlTokens};
+use super::writer::{BlockEnd, MarkdownWriter, WordGap};
+use crate::text::is_visible;
+
+/// Most letters of a title.
+const MAX_TITLE: usize = 300;
+
+/// Most bytes of the address of a link.
+const MAX_ADDRESS_BYTES: usize = 2048;
+
+/// Most letters of what a picture shows.
+const MAX_ALT: usize = 500;
+
+/// A page as Markdown.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct MarkdownPage {
+    pub(super) title: Option<String>,
+    pub(super) text: String,
+}
+
+/// Makes a page Markdown. Links are made absolute from `base`.
+pub(super) fn markdown(html: &str, base: Option<Url>) -> MarkdownPage {
+    let mut page =
+        MarkdownConverter { base, tables: tables::visible_tables(html).into_iter(), ..MarkdownConverter::default() };
+    for token in HtmlTokens::new(html) {
+        if page.writer.is_full() {
+            break;
+        }
+        page.read(token);
+    }
+    page.end_pre();
+    page.end_inline();
+    MarkdownPage { title: page.title.filter(|title| !title.is_empty()), text: page.writer.finish() }
+}
+
+/// A page on its way to Markdown.
+#[derive(Debug, Default)]
+pub(super) struct MarkdownConverter {
+    pub(super) writer: MarkdownWriter,
+    title: Option<String>,
+    base: Option<Url>,
+    /// How deep it is in what is not for reading.
+    hidden: usize,
+    pub(super) marks: InlineMarks,
+    /// Whether each of the tables to come is to be shown as such.
+    tables: std::vec::IntoIter<bool>,
+    /// Whether the last one is.
+    pub(super) is_table: bool,
+    pub(super) grid: Option<TableState>,
+}
+
+impl MarkdownConverter {
+    fn read(&mut self, token: HtmlToken<'_>) {
+        if let HtmlToken::Open(tag) = token
+            && tag.element == HtmlElement::Table
+        {
+            self.is_table = self.tables.next().unwrap_or(false);
+        }
+        match token {
+            HtmlToken::Open(tag) if tag.element == HtmlElement::Hidden => self.hidden += usize::from(!tag.is_closed()),
+            HtmlToken::Close(HtmlElement::Hidden) => self.hidden = self.hidden.saturating_sub(1),
+            _ if self.hidden > 0 => {}
+            HtmlToken::Text(text) => self.text(&decode(text)),
+            HtmlToken::Title(text) => {
+                self.title.get_or_insert_with(|| one_line(&decode(text), MAX_TITLE));
+            }
+            HtmlToken::Open(tag) if self.is_in_pre() => self.open_in_pre(&tag),
+            HtmlToken::Open(tag) => self.open(&tag),
+            HtmlToken::Close(HtmlElement::Pre) => self.end_pre(),
+            HtmlToken::Close(_) if self.is_in_pre() => {}
+            HtmlToken::Close(element) => self.close(element),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.is_in_pre() {
+            return self.verbatim(text);
+        }
+        let words = text.trim_start();
+        if words.len() < text.len() {
+            self.writer.gap(WordGap::Space);
+        }
+        if words.is_empty() {
+            return;
+        }
+        self.begin_inline();
+        if self.is_in_cell() {
+            self.writer.write_words(&words.replace('|', "\\|"));
+        } else {
+            self.writer.write_words(words);
+        }
+    }
+
+    fn open(&mut self, tag: &HtmlTag<'_>) {
+        match tag.element {
+            HtmlElement::Table => self.open_table(),
+            HtmlElement::Row => self.end_row(),
+            HtmlElement::Cell => self.open_cell(),
+            HtmlElement::Link => {
+                let address = tag.attribute("href").filter(|href| !href.trim().starts_with('#'));
+                self.open_link(address.and_then(|href| self.absolute(&href)));
+            }
+            HtmlElement::Code => self.open_code(),
+            HtmlElement::Image => {
+                let alt = one_line(&tag.attribute("alt").unwrap_or_default(), MAX_ALT);
+                if !alt.is_empty() {
+                    self.text(&format!("[image: {alt}]"));
+                }
+            }
+            HtmlElement::Base => {
+                let base = tag.attribute("href").and_then(|href| self.absolute(&href));
+                self.base = base.or_else(|| self.base.take());
+            }
+            element if self.is_in_cell() => self.space_in_cell(element),
+            HtmlElement::Heading(level) => {
+                self.gap(WordGap::Apart);
+                self.writer.lead(["# ", "## ", "### ", "#### ", "##### ", "###### "][level.clamp(1, 6) - 1]);
+            }
+            HtmlElement::List(numbers) => {
+                self.gap(WordGap::Line);
+                let first = tag.attribute("start").and_then(|start| start.trim().parse().ok()).unwrap_or(1);
+                self.writer.open_list(numbers, first);
+            }
+            HtmlElement::Item => {
+                self.end_inline();
+                self.writer.open_item();
+            }
+            HtmlElement::Quote => {
+                self.gap(WordGap::Apart);
+                self.writer.open_quote();
+            }
+            HtmlElement::Pre => {
+                self.gap(WordGap::Apart);
+                self.open_pre(tag);
+            }
+            HtmlElement::Rule => {
+                self.gap(WordGap::Apart);
+                self.writer.mark("---");
+                self.gap(WordGap::Apart);
+            }
+            HtmlElement::Apart => self.gap(WordGap::Apart),
+            HtmlElement::Block | HtmlElement::Break => self.gap(WordGap::Line),
+            HtmlElement::Meta | HtmlElement::Title | HtmlElement::Raw | HtmlElement::Hidden | HtmlElement::Inline => {}
+        }
+    }
+
+    fn close(&mut self, element: HtmlElement) {
+        match element {
+            HtmlElement::Table => self.close_table(),
+            HtmlElement::Row => self.end_row(),
+            HtmlElement::Cell => self.close_cell(),
+            HtmlElement::Link => self.end_link(),
+            HtmlElement::Code => self.close_code(),
+            element if self.is_in_cell() => self.space_in_cell(element),
+            HtmlElement::Heading(_) => {
+                self.gap(WordGap::Apart);
+                self.writer.lead("");
+            }
+            HtmlElement::List(_) => {
+                self.gap(WordGap::Line);
+                self.writer.close(BlockEnd::List);
+                self.gap(if self.writer.is_in_item() { WordGap::Line } else { WordGap::Apart });
+            }
+            HtmlElement::Item => {
+                self.end_inline();
+                self.writer.close_item();
+                self.gap(WordGap::Line);
+            }
+            HtmlElement::Quote => {
+                self.end_inline();
+                self.writer.close(BlockEnd::Quote);
+                self.gap(WordGap::Apart);
+            }
+            HtmlElement::Apart => self.gap(WordGap::Apart),
+            HtmlElement::Block | HtmlElement::Break => self.gap(WordGap::Line),
+            HtmlElement::Pre
+            | HtmlElement::Rule
+            | HtmlElement::Image
+            | HtmlElement::Base
+            | HtmlElement::Meta
+            | HtmlElement::Title
+            | HtmlElement::Raw
+            | HtmlElement::Hidden
+            | HtmlElement::Inline => {}
+        }
+    }
+
+    /// Ends what cannot go on in the next line, and asks for one.
+    pub(super) fn gap(&mut self, gap: WordGap) {
+        self.end_inline();
+        self.writer.gap(gap);
+    }
+
+    fn absolute(&self, href: &str) -> Option<Url> {
+        let url = match &self.base {
+            Some(base) => base.join(href.trim()).ok()?,
+            None => Url::parse(href.trim()).ok()?,
+        };
+        (matches!(url.scheme(), "http" | "https" | "mailto") && url.as_str().len() <= MAX_ADDRESS_BYTES).then_some(url)
+    }
+}
+
+/// The text in one line, cut to so many letters.
+fn one_line(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().filter(|&letter| is_visible(letter)).take(most).collect()
+}

@@ -1,0 +1,95 @@
+//! What can be read of the web, by its content type.
+
+/// What a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageKind {
+    /// To be made Markdown.
+    Html,
+    /// To be left as it is.
+    Text,
+    /// What only its bytes can tell.
+    Unknown,
+}
+
+/// What a page of this content type is; the words say why it cannot be read.
+pub(crate) fn page_kind(content_type: Option<&str>) -> Result<PageKind, String> {
+    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let (group, name) = essence.split_once('/').unwrap_or((&essence, ""));
+    match (group, name) {
+        ("text", "html") | ("application", "xhtml+xml") => Ok(PageKind::Html),
+        ("text", _) => Ok(PageKind::Text),
+        ("", _) | ("application", "octet-stream" | "binary" | "x-download") => Ok(PageKind::Unknown),
+        ("application", "pdf") => {
+            Err("it is a PDF, which is not read here; download it with the shell and use `pdftotext`".into())
+        }
+        ("application", name) if is_text(name) => Ok(PageKind::Text),
+        (_, name) if name.ends_with("+json") || name.ends_with("+xml") => Ok(PageKind::Text),
+        _ => {
+            let shown: String = essence.chars().filter(|letter| !letter.is_control()).take(80).collect();
+            Err(format!("it is `{shown}`, and only text is read here; download it with the shell if you need it"))
+        }
+    }
+}
+
+/// Kinds of applications that are text.
+fn is_text(name: &str) -> bool {
+    let plain = name.strip_prefix("x-").unwrap_or(name);
+    let known = [
+        "json",
+        "jsonlines",
+        "ndjson",
+        "json5",
+        "xml",
+        "xml-dtd",
+        "javascript",
+        "ecmascript",
+        "typescript",
+        "yaml",
+        "toml",
+        "markdown",
+        "sh",
+        "shellscript",
+        "python",
+        "perl",
+        "ruby",
+        "php",
+        "sql",
+        "graphql",
+        "tex",
+        "latex",
+        "troff",
+        "www-form-urlencoded",
+    ];
+    known.contains(&plain) || ["+json", "+xml", "+yaml"].iter().any(|ending| plain.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_told_from_what_is_none() {
+        for (content_type, expected) in [
+            (Some("text/html; charset=utf-8"), Ok(PageKind::Html)),
+            (Some("TEXT/HTML"), Ok(PageKind::Html)),
+            (Some("text/markdown"), Ok(PageKind::Text)),
+            (Some("application/json"), Ok(PageKind::Text)),
+            (Some("application/ld+json;x=y"), Ok(PageKind::Text)),
+            (Some("image/svg+xml"), Ok(PageKind::Text)),
+            (Some("application/x-yaml"), Ok(PageKind::Text)),
+            (Some("application/octet-stream"), Ok(PageKind::Unknown)),
+            (Some(""), Ok(PageKind::Unknown)),
+            (None, Ok(PageKind::Unknown)),
+            (Some("application/pdf"), Err("pdftotext")),
+            (Some("image/png"), Err("`image/png`")),
+            (Some("video/mp4\r\nx"), Err("`video/mp4x`")),
+            (Some("application/zip"), Err("only text")),
+        ] {
+            match (page_kind(content_type), expected) {
+                (Ok(kind), Ok(expected)) => assert_eq!(kind, expected, "{content_type:?}"),
+                (Err(why), Err(words)) => assert!(why.contains(words), "{content_type:?}: {why}"),
+                (kind, expected) => panic!("{content_type:?}: {kind:?}, not {expected:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A tag and its attributes, read as browsers do: anything is a tag that begins like one and ends.
+
+use super::element::HtmlElement;
+use super::entities::decode;
+
+/// An opening tag.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HtmlTag<'a> {
+    pub(super) element: HtmlElement,
+    /// Everything behind its name.
+    attributes: &'a str,
+}
+
+impl<'a> HtmlTag<'a> {
+    /// Reads the tag that begins after a `<`, and gives how many bytes it takes with its `>`. One that does not end is
+    /// none.
+    pub(super) fn read(text: &'a str) -> Option<(HtmlTag<'a>, &'a str, usize)> {
+        let name = name(text);
+        let mut steps = AttributeCursor { text, at: name.len() };
+        loop {
+            match steps.step()? {
+                AttributeToken::Attribute { .. } => {}
+                AttributeToken::End => {
+                    let tag = HtmlTag { element: HtmlElement::named(name), attributes: &text[name.len()..steps.at] };
+                    return Some((tag, name, steps.at));
+                }
+            }
+        }
+    }
+
+    /// The value of an attribute, the first of that name.
+    pub(super) fn attribute(&self, wanted: &str) -> Option<String> {
+        let mut steps = AttributeCursor { text: self.attributes, at: 0 };
+        loop {
+            match steps.step()? {
+                AttributeToken::Attribute { name, value } if name.eq_ignore_ascii_case(wanted) => {
+                    return Some(decode(value).into_owned());
+                }
+                AttributeToken::Attribute { .. } => {}
+                AttributeToken::End => return None,
+            }
+        }
+    }
+
+    /// Whether it ends the element that it begins. Only foreign elements, such as pictures, do that.
+    pub(super) fn is_closed(&self) -> bool {
+        self.attributes.ends_with("/>")
+    }
+}
+
+/// The name that a tag begins with.
+pub(super) fn name(text: &str) -> &str {
+    let end = text.bytes().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>'));
+    &text[..end.unwrap_or(text.len())]
+}
+
+struct AttributeCursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+enum AttributeToken<'a> {
+    Attribute { name: &'a str, value: &'a str },
+    End,
+}
+
+impl<'a> AttributeCursor<'a> {
+    /// The next attribute, or the tag's end; none if there is neither. Every byte is looked at once: what stops a part
+    /// is ASCII, so that parts end between letters.
+    fn step(&mut self) -> Option<AttributeToken<'a>> {
+        self.pass(|byte| byte.is_ascii_whitespace() || byte == b'/');
+        if self.peek()? == b'>' {
+            self.at += 1;
+            return Some(AttributeToken::End);
+        }
+        let start = self.at;
+        // A name may begin with `=`, and then does not end there.
+        self.at += usize::from(self.peek()? == b'=');
+        self.pass(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'>' | b'='));
+        let name = &self.text[start..self.at];
+        self.pass(|byte| byte.is_ascii_whitespace());
+        if self.peek()? != b'=' {
+            return Some(AttributeToken::Attribute { name, value: "" });
+        }
+        self.at += 1;
+        self.pass(|byte| byte.is_ascii_whitespace());
+        let value = match self.peek()? {
+            quote @ (b'"' | b'\'') => self.quoted(quote)?,
+            _ => self.pass(|byte| !byte.is_ascii_whitespace() && byte != b'>'),
+        };
+        Some(AttributeToken::Attribute { name, value })
+    }
+
+    fn quoted(&mut self, quote: u8) -> Option<&'a str> {
+        let start = self.at + 1;
+        let length = memchr::memchr(quote, &self.text.as_bytes()[start..])?;
+        self.at = start + length + 1;
+        Some(&self.text[start..start + length])
+    }
+
+    fn pass(&mut self, goes_on: impl Fn(u8) -> bool) -> &'a str {
+        let rest = &self.text[self.at..];
+        let length = rest.bytes().position(|byte| !goes_on(byte)).unwrap_or(rest.len());
+        self.at += length;
+        &rest[..length]
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+}

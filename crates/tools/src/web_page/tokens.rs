@@ -1,0 +1,179 @@
+//! A page as tags and text. There is no page that cannot be read so: what is no tag is text, and what does not end ends
+//! with the page.
+
+use memchr::{memchr, memchr_iter, memmem};
+
+use super::element::HtmlElement;
+use super::tags::{HtmlTag, name};
+
+/// A piece of a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum HtmlToken<'a> {
+    /// Text as it is written, entities and all.
+    Text(&'a str),
+    /// The text of a title.
+    Title(&'a str),
+    /// An element begins.
+    Open(HtmlTag<'a>),
+    /// An element ends.
+    Close(HtmlElement),
+}
+
+/// The pieces of a page, one after the other. Each byte is looked at a fixed number of times.
+#[derive(Debug, Clone)]
+pub(super) struct HtmlTokens<'a> {
+    rest: &'a str,
+}
+
+impl<'a> HtmlTokens<'a> {
+    pub(super) fn new(html: &'a str) -> HtmlTokens<'a> {
+        HtmlTokens { rest: html }
+    }
+
+    fn take(&mut self, length: usize) -> &'a str {
+        let (taken, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        taken
+    }
+
+    /// Passes everything up to and with a `>`.
+    fn pass_to_end(&mut self) {
+        let end = memchr(b'>', self.rest.as_bytes()).map_or(self.rest.len(), |end| end + 1);
+        self.take(end);
+    }
+
+    fn open(&mut self) -> Option<HtmlToken<'a>> {
+        let Some((tag, name, length)) = HtmlTag::read(&self.rest[1..]) else {
+            // A tag that does not end is dropped with the rest.
+            self.rest = "";
+            return None;
+        };
+        self.take(1 + length);
+        match tag.element {
+            HtmlElement::Raw => {
+                self.raw(name);
+                None
+            }
+            HtmlElement::Title => Some(HtmlToken::Title(self.raw(name))),
+            _ => Some(HtmlToken::Open(tag)),
+        }
+    }
+
+    /// Everything up to the closing tag of this name, which is passed.
+    fn raw(&mut self, wanted: &str) -> &'a str {
+        let rest = self.rest;
+        let closes = |&at: &usize| {
+            let behind = rest[at..].strip_prefix("</").unwrap_or_default();
+            // Only so much is looked at, so that one long name is not read again and again.
+            behind.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted))
+                && name(behind.get(wanted.len()..wanted.len() + 1).unwrap_or_default()).is_empty()
+        };
+        let end = memchr_iter(b'<', rest.as_bytes()).find(closes);
+        let text = self.take(end.unwrap_or(rest.len()));
+        self.pass_to_end();
+        text
+    }
+}
+
+impl<'a> Iterator for HtmlTokens<'a> {
+    type Item = HtmlToken<'a>;
+
+    fn next(&mut self) -> Option<HtmlToken<'a>> {
+        while !self.rest.is_empty() {
+            let token = match markup(self.rest.as_bytes()) {
+                HtmlMarkup::None => {
+                    let starts = memchr_iter(b'<', self.rest.as_bytes());
+                    let next = starts.filter(|&at| at > 0).find(|&at| is_markup(&self.rest.as_bytes()[at..]));
+                    Some(HtmlToken::Text(self.take(next.unwrap_or(self.rest.len()))))
+                }
+                HtmlMarkup::Open => self.open(),
+                HtmlMarkup::Close => {
+                    let element = HtmlElement::named(name(&self.rest[2..]));
+                    self.pass_to_end();
+                    Some(HtmlToken::Close(element))
+                }
+                HtmlMarkup::Comment => {
+                    // The shortest one is `<!-->`.
+                    let end = memmem::find(&self.rest.as_bytes()[2..], b"-->");
+                    self.take(end.map_or(self.rest.len(), |end| end + 5));
+                    None
+                }
+                HtmlMarkup::Other => {
+                    self.pass_to_end();
+                    None
+                }
+            };
+            if token.is_some() {
+                return token;
+            }
+        }
+        None
+    }
+}
+
+enum HtmlMarkup {
+    Open,
+    Close,
+    Comment,
+    Other,
+    None,
+}
+
+fn markup(bytes: &[u8]) -> HtmlMarkup {
+    match bytes {
+        [b'<', b'!', b'-', b'-', ..] => HtmlMarkup::Comment,
+        [b'<', b'/', letter, ..] if letter.is_ascii_alphabetic() => HtmlMarkup::Close,
+        [b'<', b'!' | b'?' | b'/', ..] => HtmlMarkup::Other,
+        [b'<', letter, ..] if letter.is_ascii_alphabetic() => HtmlMarkup::Open,
+        _ => HtmlMarkup::None,
+    }
+}
+
+fn is_markup(bytes: &[u8]) -> bool {
+    !matches!(markup(bytes), HtmlMarkup::None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(html: &str) -> String {
+        let shown = |token: HtmlToken<'_>| match token {
+            HtmlToken::Text(text) => format!("{text:?}"),
+            HtmlToken::Title(text) => format!("title {text:?}"),
+            HtmlToken::Open(tag) => format!("<{:?} {:?}>", tag.element, tag.attribute("href")),
+            HtmlToken::Close(element) => format!("</{element:?}>"),
+        };
+        HtmlTokens::new(html).map(shown).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_page_is_read_as_browsers_do() {
+        for (html, expected) in [
+            ("a < b > c", r#""a < b > c""#),
+            ("1<2 <p>x", r#""1<2 " <Apart None> "x""#),
+            ("<a href=x>y</A >z", r#"<Link Some("x")> "y" </Link> "z""#),
+            ("<a\nHREF = 'a>b' >", r#"<Link Some("a>b")>"#),
+            ("<a title=it's href=\"q&amp;r\">", r#"<Link Some("q&r")>"#),
+            ("<a href=1 href=2>", r#"<Link Some("1")>"#),
+            ("<a/href=x/>", r#"<Link Some("x/")>"#),
+            ("<a =href=x href=y>", r#"<Link Some("y")>"#),
+            ("<a href>", r#"<Link Some("")>"#),
+            ("<!-- <p> -- > -->x<!-->y<!--->z", r#""x" "y" "z""#),
+            ("<!doctype html><?xml x?>x</ y>z", r#""x" "z""#),
+            ("<script>if (a<b) '</p>'</scripty></SCRIPT >x", r#""x""#),
+            ("<title>a <b> &amp;</title>x", r#"title "a <b> &amp;" "x""#),
+            ("<script>never ends <p>", ""),
+            ("x<a href='never ends>", r#""x""#),
+            ("x<!-- never ends -- >", r#""x""#),
+            ("<ä>é</ä>", r#""<ä>é""#),
+            ("<p ä=é>ö", r#"<Apart None> "ö""#),
+            ("<", r#""<""#),
+            ("</", ""),
+            ("<a", ""),
+            ("", ""),
+        ] {
+            assert_eq!(tokens(html), expected, "{html}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Writes Markdown line by line: white space, the marks that lines begin with, and a greatest size.
+
+use super::element::ListNumbering;
+use crate::text::is_visible;
+
+/// Most bytes of text that are made of one page.
+const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
+
+/// How deep quotes and lists are told apart; what is deeper stands with its parent.
+const MAX_DEPTH: usize = 16;
+
+/// What must come before the next word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum WordGap {
+    #[default]
+    None,
+    Space,
+    Line,
+    /// An empty line.
+    Apart,
+}
+
+/// What the lines of a block begin with.
+#[derive(Debug)]
+enum BlockFrame {
+    Quote,
+    List { numbers: ListNumbering, next: u64 },
+    Item { mark: String, is_marked: bool },
+}
+
+/// What of the frames ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BlockEnd {
+    Quote,
+    List,
+}
+
+/// Markdown that grows.
+#[derive(Debug, Default)]
+pub(super) struct MarkdownWriter {
+    text: String,
+    gap: WordGap,
+    frames: Vec<BlockFrame>,
+    /// How many quotes and lists were too deep.
+    ignored: usize,
+    /// What the next line of text begins with.
+    lead: &'static str,
+    /// Line ends of verbatim text that are written if more of it comes.
+    ends: usize,
+}
+
+impl MarkdownWriter {
+    /// The whole text.
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+
+    /// Whether there is room for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.text.len() >= MAX_TEXT_BYTES
+    }
+
+    /// Asks for at least this gap before the next word.
+    pub(super) fn gap(&mut self, gap: WordGap) {
+        // The first block of an item stands on its line.
+        let is_first = matches!(self.frames.last(), Some(BlockFrame::Item { is_marked: false, .. }));
+        self.gap = self.gap.max(if is_first { gap.min(WordGap::Line) } else { gap });
+    }
+
+    /// Begins the next line of text with this.
+    pub(super) fn lead(&mut self, lead: &'static str) {
+        self.lead = lead;
+    }
+
+    /// Writes words with one space between them.
+    pub(super) fn write_words(&mut self, text: &str) {
+        for (index, word) in text.split(char::is_whitespace).enumerate() {
+            if self.is_full() {
+                return;
+            }
+            if index > 0 {
+                self.gap(WordGap::Space);
+            }
+            if word.chars().any(is_visible) {
+                self.begin();
+                self.push(word);
+            }
+        }
+    }
+
+    /// Writes a mark behind its gap.
+    pub(super) fn mark(&mut self, mark: &str) {
+        self.begin();
+        self.push(mark);
+    }
+
+    /// Writes a mark right behind the last word.
+    pub(super) fn attach(&mut self, mark: &str) {
+        self.push(mark);
+    }
+
+    /// Writes text with its white space as it is, but for empty lines at its end.
+    pub(super) fn verbatim(&mut self, text: &str) {
+        for (index, line) in text.split('\n').enumerate() {
+            if self.is_full() {
+                return;
+            }
+            self.ends += usize::from(index > 0);
+            if line.is_empty() {
+                continue;
+            }
+            self.begin();
+            for _ in 0..std::mem::take(&mut self.ends).min(MAX_TEXT_BYTES - self.text.len().min(MAX_TEXT_BYTES)) {
+                self.push("\n");
+                self.prefix();
+            }
+            self.push(line);
+        }
+    }
+
+    /// Ends verbatim text.
+    pub(super) fn end_verbatim(&mut self) {
+        self.ends = 0;
+    }
+
+    /// Begins a quote.
+    pub(super) fn open_quote(&mut self) {
+        self.open(BlockFrame::Quote);
+    }
+
+    /// Begins a list.
+    pub(super) fn open_list(&mut self, numbers: ListNumbering, first: u64) {
+        self.open(BlockFrame::List { numbers, next: first });
+    }
+
+    /// Begins an item, and ends the one before it.
+    pub(super) fn open_item(&mut self) {
+        self.close_item();
+        self.gap(WordGap::Line);
+        let mark = match self.frames.iter_mut().rev().find(|frame| matches!(frame, BlockFrame::List { .. })) {
+            Some(BlockFrame::List { numbers: ListNumbering::Numbered, next }) => {
+                let mark = format!("{next}. ");
+                *next = next.saturating_add(1);
+                mark
+            }
+            Some(_) | None => "- ".to_owned(),
+        };
+        if self.ignored == 0 && self.frames.len() < MAX_DEPTH {
+            self.frames.push(BlockFrame::Item { mark, is_marked: false });
+        }
+    }
+
+    /// Ends the item that is open in the innermost list.
+    pub(super) fn close_item(&mut self) {
+        let list = self.frames.iter().rposition(|frame| matches!(frame, BlockFrame::List { .. }));
+        let first = list.map_or(0, |list| list + 1);
+        let item = self.frames[first..].iter().position(|frame| matches!(frame, BlockFrame::Item { .. }));
+        if let (Some(item), 0) = (item, self.ignored) {
+            self.frames.truncate(first + item);
+        }
+    }
+
+    /// Whether the text to come belongs to an item.
+    pub(super) fn is_in_item(&self) -> bool {
+        self.frames.iter().any(|frame| matches!(frame, BlockFrame::Item { .. }))
+    }
+
+    /// Ends the innermost quote or list with everything in it.
+    pub(super) fn close(&mut self, what: BlockEnd) {
+        if self.ignored > 0 {
+            self.ignored -= 1;
+            return;
+        }
+        let is_meant = |frame: &BlockFrame| match (frame, what) {
+            (BlockFrame::Quote, BlockEnd::Quote) | (BlockFrame::List { .. }, BlockEnd::List) => true,
+            (BlockFrame::Quote | BlockFrame::List { .. } | BlockFrame::Item { .. }, _) => false,
+        };
+        if let Some(frame) = self.frames.iter().rposition(is_meant) {
+            self.frames.truncate(frame);
+        }
+    }
+
+    fn open(&mut self, frame: BlockFrame) {
+        if self.ignored > 0 || self.frames.len() >= MAX_DEPTH {
+            self.ignored += 1;
+        } else {
+            self.frames.push(frame);
+        }
+    }
+
+    /// Writes the gap, and what the line begins with.
+    fn begin(&mut self) {
+        let gap = std::mem::take(&mut self.gap);
+        if self.text.is_empty() {
+            self.line();
+            return;
+        }
+        match gap {
+            WordGap::None => {}
+            WordGap::Space => self.push(" "),
+            WordGap::Line => {
+                self.push("\n");
+                self.line();
+            }
+            WordGap::Apart => {
+                self.push("\n\n");
+                self.line();
+            }
+        }
+    }
+
+    fn line(&mut self) {
+        self.prefix();
+        let lead = std::mem::take(&mut self.lead);
+        self.push(lead);
+    }
+
+    fn prefix(&mut self) {
+        let mut prefix = String::new();
+        for frame in &mut self.frames {
+            match frame {
+                BlockFrame::Quote => prefix.push_str("> "),
+                BlockFrame::List { .. } => {}
+                BlockFrame::Item { mark, is_marked: false } => prefix.push_str(mark),
+                BlockFrame::Item { mark, is_marked: true } => prefix.extend(mark.chars().map(|_| ' ')),
+            }
+            if let BlockFrame::Item { is_marked, .. } = frame {
+                *is_marked = true;
+            }
+        }
+        self.push(&prefix);
+    }
+
+    fn push(&mut self, text: &str) {
+        if !self.is_full() {
+            self.text.extend(text.chars().filter(|&letter| is_visible(letter)));
+        }
+    }
+}

@@ -1,8 +1,0 @@
-// From a program's first call of the SDK to the first words of the answer, in milliseconds.
-import { query } from "@anthropic-ai/claude-agent-sdk";
-
-const began = performance.now();
-const options = { pathToClaudeCodeExecutable: process.env.DOOR };
-for await (const message of query({ prompt: "hello", options })) {
-  if (message.type === "assistant") console.log(performance.now() - began);
-}
