@@ -11,7 +11,7 @@ use crate::run::{cargo, run};
 const SCHEMAS: [(&str, &str); 3] = [
     ("bosun-model", "the_schema_is_the_one_that_is_checked_in"),
     ("bosun-config", "the_schema_of_plans_is_the_one_that_is_checked_in"),
-    ("bosun-adapters", "d4_the_openapi_document_is_the_one_that_is_checked_in"),
+    ("bosun-adapters", "the_openapi_document_is_the_one_that_is_checked_in"),
 ];
 
 /// Writes every schema.

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d4_a_token_is_only_itself() {
+    fn a_token_is_only_itself() {
         let word = AccessToken::generate().unwrap();
         let token = AccessToken::new(&word).unwrap();
         assert!(token.matches(word.as_bytes()));

@@ -194,13 +194,13 @@ mod tests {
         ("proc/meminfo", "MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:    8388608 kB\n");
 
     #[test]
-    fn n15_this_machine_tells_of_its_memory() {
+    fn this_machine_tells_of_its_memory() {
         let reading = MemoryGauge::default().read().unwrap();
         assert!(reading.total > 0 && reading.available <= reading.total, "{reading:?}");
     }
 
     #[test]
-    fn n15_a_machine_without_limits_tells_what_it_has() {
+    fn a_machine_without_limits_tells_what_it_has() {
         let psi = "some avg10=1.25 avg60=0.00 avg300=0.00 total=5\nfull avg10=9.00 avg60=0.00 avg300=0.00 total=5\n";
         let (_folder, gauge) = machine(&[MEMINFO, ("proc/pressure/memory", psi)]);
         let reading = MemoryReading { available: 8 * GIB, total: 16 * GIB, pressure: Some(1.25) };
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn n15_the_narrowest_control_group_above_this_process_counts() {
+    fn the_narrowest_control_group_above_this_process_counts() {
         let (_folder, gauge) = machine(&[
             MEMINFO,
             ("proc/self/cgroup", "1:name=systemd:/other\n0::/user/job\n"),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn n15_files_that_make_no_sense_are_an_error_or_nothing() {
+    fn files_that_make_no_sense_are_an_error_or_nothing() {
         let (_folder, gauge) = machine(&[]);
         assert!(gauge.read().is_err());
         let (_folder, gauge) = machine(&[("proc/meminfo", "MemTotal: many kB\n")]);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn n15_what_became_tight_is_ample_only_with_room_to_spare() {
+    fn what_became_tight_is_ample_only_with_room_to_spare() {
         let bounds = MemoryBounds::default();
         let reading = |mib: u64, pressure| MemoryReading { available: mib << 20, total: GIB, pressure: Some(pressure) };
         let room = |mib, pressure, before| bounds.room(&reading(mib, pressure), before);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn r2_the_table_of_moves_is_exactly_this() {
+    fn the_table_of_moves_is_exactly_this() {
         use SlotStatus::{Holding, Lent, Returning};
         let begin = || Some(TaskPhase::Queued(QueuePurpose::Begin));
         let go_on = || Some(TaskPhase::Queued(QueuePurpose::Resume));

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn n12_short_names_of_models_mean_one_that_can_be_asked() {
+    fn short_names_of_models_mean_one_that_can_be_asked() {
         let providers = providers();
         let full = |written: &str| providers.full_name(written, "/folder".as_ref());
         assert_eq!(full("sonnet"), "anthropic/claude-sonnet-5-5");

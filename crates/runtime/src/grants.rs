@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn x1_plan_mode_narrows_whatever_was_granted_and_its_end_gives_it_back() {
+    fn plan_mode_narrows_whatever_was_granted_and_its_end_gives_it_back() {
         let grants = Grants::new(Policy { mode: PermissionMode::AllowAll, ..Policy::default() });
         let change = |mode| grants.read(&Event::ModeChanged { mode, by: protocol::Principal::User });
         change(SessionMode::Plan);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_another_mode_holds_from_now_on_but_not_in_plan_mode() {
+    fn another_mode_holds_from_now_on_but_not_in_plan_mode() {
         let grants = Grants::new(Policy { rules: vec![rule("view", RuleSource::Flag)], ..Policy::default() });
         grants.set_mode(PermissionMode::AllowAll);
         assert_eq!((grants.policy().mode, texts(&grants).len()), (PermissionMode::AllowAll, 1));

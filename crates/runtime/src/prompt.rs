@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s5_the_last_line_of_an_answer_may_say_what_comes_next() {
+    fn the_last_line_of_an_answer_may_say_what_comes_next() {
         let some = |answer| split_suggestion(answer);
         assert_eq!(some("Done.\nNext: run the tests\n"), Some(("Done.", "run the tests")));
         assert_eq!(some("Done.\n\n  Next:  x "), Some(("Done.", "x")));

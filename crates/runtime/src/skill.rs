@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a7_a_skill_of_a_project_is_not_read_through_a_link() {
+    fn a_skill_of_a_project_is_not_read_through_a_link() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         std::fs::write(top.join("secret"), "words").unwrap();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a7_a_skill_is_told_without_its_head_and_its_commands_are_not_run() {
+    fn a_skill_is_told_without_its_head_and_its_commands_are_not_run() {
         let file = "---\nname: x\ndescription: y\n---\n\nThe branch is !`git branch --show-current`.\nDo it.\n";
         assert_eq!(skill_text(file), "The branch is [not run here: git branch --show-current].\nDo it.");
         assert_eq!(skill_text("No head, wow!`code` and !`open\nline`"), "No head, wow!`code` and !`open\nline`");

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn r9_all_commands_of_a_session_stay_under_one_cap() {
+    fn all_commands_of_a_session_stay_under_one_cap() {
         let limits = SpoolLimits { command: 3_000, session: 5_000, min_free: 0 };
         let (spools, _disk, folder) = spools(limits, 0);
         for name in ["a", "b", "c"] {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn r9_near_the_floor_of_the_disk_output_is_no_longer_kept_and_that_is_said() {
+    fn near_the_floor_of_the_disk_output_is_no_longer_kept_and_that_is_said() {
         let limits = SpoolLimits { command: 30_000, session: 100_000, min_free: 1_000 };
         let (spools, disk, folder) = spools(limits, 1_000);
         let mut keeping = spools.open(&folder.path().join("a")).unwrap();

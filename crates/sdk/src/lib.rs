@@ -1,10 +1,10 @@
 //! Bosun inside a program of your own: sessions, agents, tools and events, without the command line.
 //!
-//! Sessions are the same as those of `bosun`: kept in the same home, gone on with by either, one owner at a time.
+//! Sessions are the same as those of `bosun`: kept in the same home, resumed by either, one owner at a time.
 //! Settings of the user and of whoever manages the machine hold here too; those of a project are not read.
 //!
 //! ```
-//! # use bosun_sdk::{Agent, Bosun, Event, Live};
+//! # use bosun_sdk::{Agent, Bosun, BusMessage, Event};
 //! # const SCRIPT: &str = "
 //! # version: 1
 //! # rules:
@@ -25,7 +25,7 @@
 //! assert_eq!(counted.result.as_deref(), Some("there are twelve"));
 //! let answer = session.prompt("go on").await?;
 //! assert_eq!(answer.text, "thank you: go on");
-//! while let Some(Live::Event(event)) = events.next().await? {
+//! while let Some(BusMessage::Event(event)) = events.next().await? {
 //!     println!("{}: {:?}", event.seq, event.entry.event);
 //!     # if event.seq == answer.seq { break; }
 //! }
@@ -35,7 +35,7 @@
 //! ```
 //!
 //! Commands that agents run must not outlive the program, so a process beside it watches over them. Either name a
-//! `bosun` executable with [`Builder::guardian`], or let the program be its own guardian: see [`guard`].
+//! `bosun` executable with [`SessionBuilder::guardian`], or let the program be its own guardian: see [`guard`].
 
 #![deny(missing_docs)]
 

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_a_tool_that_an_agent_must_not_have_is_known_by_its_name_in_full() {
+    fn a_tool_that_an_agent_must_not_have_is_known_by_its_name_in_full() {
         let (server, tool) = ("my.server", "a-tool-with-a-name-that-no-provider-would-take-in-full-length");
         let known = [mcp::tool_name(server, tool), mcp::tool_name(server, "b")];
         let denied = |name: String| {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_a_definition_of_no_use_is_an_error_that_names_it() {
+    fn a_definition_of_no_use_is_an_error_that_names_it() {
         for (agents, why) in [
             (json!([5]), "`agents` must be an object: a definition for each name"),
             (json!({ "a": 5 }), "the agent `a` must be an object"),

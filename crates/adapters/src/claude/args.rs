@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_both_sdks_command_lines_say_the_same() {
+    fn both_sdks_command_lines_say_the_same() {
         let python = read(&[
             "--output-format",
             "stream-json",
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_what_is_not_known_is_passed_over_with_its_value() {
+    fn what_is_not_known_is_passed_over_with_its_value() {
         let args = read(&["--hologram", "3d", "--sparkle", "--max-turns", "5", "stray", "--session-id=a=b", "--"]);
         assert_eq!(
             args,
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_a_session_is_gone_on_with_copied_and_named() {
+    fn a_session_is_gone_on_with_copied_and_named() {
         let args = read(&["--resume=1-2", "--fork-session", "--session-id=3-4", "--continue"]);
         assert_eq!((args.resume.as_deref(), args.forks, args.continue_latest), (Some("1-2"), true, true));
         assert_eq!(read(&["--tools", "default"]).tools, None);

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d2_callbacks_are_hooks_with_their_matcher_time_and_failure() {
+    fn callbacks_are_hooks_with_their_matcher_time_and_failure() {
         let specs = hook_specs(&json!({
             "PreToolUse": [
                 { "matcher": "Bash", "hookCallbackIds": ["hook_0", "hook_1"], "timeout": 1.5, "onFailure": "block" },

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_flags_of_the_family_are_flags_of_ours() {
+    fn flags_of_the_family_are_flags_of_ours() {
         let flags = flags_of(&[
             "--model=sonnet",
             "--permission-mode=bypassPermissions",
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_words_for_the_agent_are_ours_unless_there_are_others() {
+    fn words_for_the_agent_are_ours_unless_there_are_others() {
         let told = |line: &[&str], hello: InitializeRequest| {
             system(&ClaudeArgs::read(line.iter().map(|word| (*word).to_owned()).collect()), &hello).unwrap()
         };

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_a_call_is_put_to_the_client_in_its_words_with_a_suggestion() {
+    fn a_call_is_put_to_the_client_in_its_words_with_a_suggestion() {
         let request = request(&shell(), Some("task-1".into()));
         assert_eq!((&request["tool_name"], &request["input"]["timeout"]), (&json!("Bash"), &json!(2000)));
         let rule = json!({ "toolName": "Bash", "ruleContent": "git push *" });
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_the_client_allows_as_it_is_changes_the_call_or_grants_a_rule() {
+    fn the_client_allows_as_it_is_changes_the_call_or_grants_a_rule() {
         let same = json!({ "command": "git push", "timeout": 2000 });
         let plain = read_decision(&shell(), &json!({ "behavior": "allow", "updatedInput": same }));
         assert_eq!(plain.decision, AskDecision::Allow { rules: Vec::new(), input: None });
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_the_client_denies_with_words_and_may_end_the_turn() {
+    fn the_client_denies_with_words_and_may_end_the_turn() {
         let answer = json!({ "behavior": "deny", "message": "no", "interrupt": true });
         let denied = read_decision(&shell(), &answer);
         assert_eq!((denied.decision, denied.interrupts), (AskDecision::Deny { message: "no".into() }, true));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_questions_and_plans_are_calls_too() {
+    fn questions_and_plans_are_calls_too() {
         let question = ask(AskSubject::Question { question: "Which?".into(), choices: vec!["a".into(), "b".into()] });
         assert_eq!(request(&question, None)["tool_name"], "AskUserQuestion");
         let answer = json!({ "behavior": "allow", "updatedInput": { "answers": { "Which?": "b" } } });

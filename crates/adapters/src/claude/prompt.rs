@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_a_message_is_a_text_or_blocks_of_words_and_pictures() {
+    fn a_message_is_a_text_or_blocks_of_words_and_pictures() {
         assert_eq!(read(json!("hello")).unwrap().text, "hello");
         let picture =
             json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AA" } });
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_a_slash_command_is_known_by_its_slash_unless_the_words_are_to_be_kept() {
+    fn a_slash_command_is_known_by_its_slash_unless_the_words_are_to_be_kept() {
         assert_eq!(read(json!(" /plan the work ")).unwrap().slash_command(), Some(("plan", "the work")));
         assert_eq!(read(json!("/compact")).unwrap().slash_command(), Some(("compact", "")));
         assert_eq!(read(json!("a /b")).unwrap().slash_command(), None);

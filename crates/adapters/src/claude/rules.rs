@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d2_rules_of_the_family_are_rules_of_ours() {
+    fn rules_of_the_family_are_rules_of_ours() {
         let allow = |text| translate_rule(RuleEffect::Allow, text);
         assert_eq!(allow("Bash(git *)").as_deref(), Some("shell(git *)"));
         assert_eq!(allow("mcp__calc__add").as_deref(), Some("mcp__calc__add"));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_what_is_not_wanted_is_left_out() {
+    fn what_is_not_wanted_is_left_out() {
         let left = excluded_tools(&["Read".into(), "Bash".into()]);
         let is_left = |name: &str| left.iter().any(|tool| tool == name);
         assert!(!is_left("view") && !is_left("read_shell"));

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_idle_is_never_said_while_something_is_to_come() {
+    fn idle_is_never_said_while_something_is_to_come() {
         let mut states = StateReporter::new(StateReporting::from_flags(true, false));
         let idle = status(TaskState::Idle);
         assert_eq!(told(&mut states, &status(TaskState::Running), 0).as_deref(), Some("running"));

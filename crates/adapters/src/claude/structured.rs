@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_an_agent_that_never_answers_is_given_up() {
+    fn an_agent_that_never_answers_is_given_up() {
         let mut structured = structured();
         for _try in 0..TRIES {
             assert!(matches!(structured.end(), StructuredOutcome::Retry(_)));

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn d1_a_client_that_shows_no_token_is_sent_away() {
+    async fn a_client_that_shows_no_token_is_sent_away() {
         let folder = tempfile::tempdir().unwrap();
         let session_host = Arc::new(Empty(Home::open(folder.path().to_owned()).unwrap()));
         let server =

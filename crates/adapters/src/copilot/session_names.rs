@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d1_any_word_names_one_session() {
+    fn any_word_names_one_session() {
         let id = resolve_session("my-custom-session-id").unwrap();
         assert_eq!(resolve_session("my-custom-session-id"), Some(id));
         assert_ne!(resolve_session("my-custom-session-ie"), Some(id));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_a_session_is_called_what_its_client_calls_it() {
+    fn a_session_is_called_what_its_client_calls_it() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().to_owned()).unwrap();
         let id = resolve_session("mine").unwrap();

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d1_what_is_left_out_is_told_and_nothing_else() {
+    fn what_is_left_out_is_told_and_nothing_else() {
         let told = unsupported_options(&json!({
             "mcpServers": { "db": { "command": "db" }, "web": { "type": "http" } },
             "customAgents": [{ "name": "scout", "mcpServers": { "map": {} } }, { "name": "poet" }],

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn d4_only_a_request_to_our_address_from_no_other_origin_with_the_token_comes_in() {
+    fn only_a_request_to_our_address_from_no_other_origin_with_the_token_comes_in() {
         let bearer = format!("Bearer {WORD}");
         let token = ("authorization", bearer.as_str());
         let host = ("host", "127.0.0.1:4000");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn d4_a_target_with_another_authority_does_not_come_in() {
+    fn a_target_with_another_authority_does_not_come_in() {
         let gate = AccessGuard::new(AccessToken::new(WORD).unwrap(), 4000);
         let request = Request::builder().uri("http://evil.test:4000/v1/sessions").header("host", "127.0.0.1:4000");
         let request = request.header("authorization", format!("Bearer {WORD}")).body(()).unwrap();

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d4_what_a_client_wants_is_said_in_flags_that_no_value_can_break_out_of() {
+    fn what_a_client_wants_is_said_in_flags_that_no_value_can_break_out_of() {
         let wanted = json!({
             "model": "--allow-all", "mode": "plan", "permission": "acceptEdits", "allow": ["shell(git status)"],
             "maxTurns": 3, "maxBudgetUsd": 0.5, "askUser": false, "cwd": "/tmp",
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn d4_a_folder_that_depends_on_where_the_server_stands_is_refused() {
+    fn a_folder_that_depends_on_where_the_server_stands_is_refused() {
         let wanted = SessionOptions { cwd: Some("work".into()), ..SessionOptions::default() };
         assert!(open_request(SessionStart::New, wanted).is_err());
     }

@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn x1_a_plan_takes_an_action_or_what_should_be_different() {
+    fn a_plan_takes_an_action_or_what_should_be_different() {
         let actions = vec![PlanAction::Autopilot, PlanAction::ExitOnly];
         let plan = || {
             asks(vec![ask(

@@ -80,7 +80,7 @@ mod tests {
     use super::is_old;
 
     #[test]
-    fn a8_an_old_git_is_known_by_its_version() {
+    fn an_old_git_is_known_by_its_version() {
         assert!(is_old("2.37.9") && is_old("1.9") && is_old("2.4.11"));
         assert!(!is_old("2.38.0") && !is_old("2.47.3.windows.1") && !is_old("3.0") && !is_old("odd"));
     }

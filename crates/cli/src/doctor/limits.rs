@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn t5_few_files_and_little_memory_are_told_with_a_remedy() {
+    fn few_files_and_little_memory_are_told_with_a_remedy() {
         let few = files(OpenFiles { now: Some(256), most: Some(1024) });
         assert_eq!((few.status, few.text.as_str()), (CheckStatus::Warn, "256 open files, raised to 1024 for agents"));
         assert_eq!(files(OpenFiles { now: Some(1024), most: None }).status, CheckStatus::Ok);

@@ -150,17 +150,17 @@ fn middle() -> FleetScenario {
 }
 
 #[test]
-fn f7_a_fleet_at_work_is_drawn_at_80_by_24() {
+fn a_fleet_at_work_is_drawn_at_80_by_24() {
     insta::assert_snapshot!(middle().drawn(SMALL));
 }
 
 #[test]
-fn f7_a_fleet_at_work_is_drawn_at_200_by_60() {
+fn a_fleet_at_work_is_drawn_at_200_by_60() {
     insta::assert_snapshot!(middle().drawn(LARGE));
 }
 
 #[test]
-fn f7_a_fleet_in_lines_has_one_for_each_change() {
+fn a_fleet_in_lines_has_one_for_each_change() {
     let mut story = middle();
     story.then(9, 1, Event::FleetEnded { end: FleetEnd::Blocked });
     insta::assert_snapshot!(story.lines.join("\n"));
@@ -170,7 +170,7 @@ fn f7_a_fleet_in_lines_has_one_for_each_change() {
 }
 
 #[test]
-fn f7_more_than_fits_is_counted_and_every_size_is_kept_to() {
+fn more_than_fits_is_counted_and_every_size_is_kept_to() {
     let mut story = FleetScenario::default();
     story.plan((0..300).map(|n| todo(&format!("todo-number-{n}"), &format!("Do thing {n} "), &[])).collect());
     story.then(0, 1, Event::FleetBegan(terms("all")));
@@ -191,7 +191,7 @@ fn f7_more_than_fits_is_counted_and_every_size_is_kept_to() {
 }
 
 #[test]
-fn f7_the_time_left_is_what_finished_todos_took_shared_by_who_works_at_once() {
+fn the_time_left_is_what_finished_todos_took_shared_by_who_works_at_once() {
     let mut story = FleetScenario::default();
     story.plan((0..7).map(|n| todo(&format!("t{n}"), "x", &[])).collect());
     story.then(0, 1, Event::FleetBegan(terms("all")));
@@ -318,7 +318,7 @@ fn todos_without_a_fleet_are_counted_from_their_rows() {
 }
 
 #[test]
-fn f7_a_fleet_that_begins_again_keeps_its_todos_and_counts_anew() {
+fn a_fleet_that_begins_again_keeps_its_todos_and_counts_anew() {
     let mut story = middle();
     story.then(1, 1, Event::FleetEnded { end: FleetEnd::Stopped });
     story.then(100, 1, Event::FleetBegan(terms("again")));

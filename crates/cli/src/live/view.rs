@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f7_what_is_said_names_its_todo_and_is_broken_between_words() {
+    fn what_is_said_names_its_todo_and_is_broken_between_words() {
         assert_eq!(with_todo_name(None, "  ! model: no"), "  ! model: no");
         let line = with_todo_name(Some(&"sums".into()), "  ! not done yet: `make` must exit with code 0");
         assert_eq!(wrap_indented(&line, 32), ["  sums: ! not done yet: `make`", "  must exit with code 0"]);

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn q44_agents_are_waited_for_as_long_as_they_are_heard_and_commands_from_the_answer_on() {
+    fn agents_are_waited_for_as_long_as_they_are_heard_and_commands_from_the_answer_on() {
         let leeway = BackgroundWait::of(None);
         let since = Instant::now();
         let after = |secs: u64| since + Duration::from_secs(secs);

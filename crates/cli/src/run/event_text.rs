@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_what_holds_a_stop_is_told_without_what_only_the_agent_needs() {
+    fn what_holds_a_stop_is_told_without_what_only_the_agent_needs() {
         assert_eq!(unmet_conditions("[runtime] You said so.\n\n- `make` must exit\n- `b`"), "`make` must exit\n- `b`");
         assert_eq!(unmet_conditions("the linter complains\n- of this"), "the linter complains\n- of this");
     }

@@ -136,7 +136,7 @@ rules:
     }
 
     #[tokio::test]
-    async fn d1_a_client_s_own_provider_is_asked_with_its_key_which_is_written_nowhere() {
+    async fn a_client_s_own_provider_is_asked_with_its_key_which_is_written_nowhere() {
         let server = ModelServer::script(ECHO).start();
         let (root, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let env = Env::from(vec![("HOME".into(), work.path().into())]);
@@ -166,7 +166,7 @@ rules:
     }
 
     #[tokio::test]
-    async fn d1_a_provider_without_a_model_is_refused_in_words() {
+    async fn a_provider_without_a_model_is_refused_in_words() {
         let (root, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let env = Env::from(vec![("HOME".into(), work.path().into())]);
         let session_host = LocalSessionHost::new(Setup::with_home_at(env, root.path().to_owned()).unwrap());

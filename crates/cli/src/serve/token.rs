@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d4_a_token_file_is_made_once_for_its_user_alone() {
+    fn a_token_file_is_made_once_for_its_user_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         let kept = load_or_create(Some(&path)).unwrap();

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn f7_a_graph_for_graphviz_says_what_the_todos_say_whatever_that_is() {
+    fn a_graph_for_graphviz_says_what_the_todos_say_whatever_that_is() {
         let hostile = ["say \"hi\"]; }", "ends with \\", "\\N \\\" ->", "a & b &lt; c", "日本 [x=y];\n// é", ""];
         let mut todos: Vec<TodoView> = hostile.iter().map(|title| todo("x", title, &[])).collect();
         todos.push(todo("z\";", "last", &["x", "gone"]));

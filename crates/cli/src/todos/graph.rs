@@ -149,7 +149,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn f7_a_graph_is_drawn_in_layers_that_fit_the_terminal() {
+    fn a_graph_is_drawn_in_layers_that_fit_the_terminal() {
         let long = "a title that is so long that it cannot be shown whole beside what it depends on, by far";
         let mut todos = vec![
             todo("ship", "Ship it", &["write", "test"]),
@@ -173,14 +173,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn f7_todos_that_wait_for_each_other_or_for_what_is_gone_are_drawn_too() {
+    fn todos_that_wait_for_each_other_or_for_what_is_gone_are_drawn_too() {
         let todos = [todo("a", "A", &["b"]), todo("b", "B", &["a"]), todo("c", "C", &["gone"]), todo("d", "D", &["c"])];
         let ids = |layer: Vec<&TodoView>| layer.into_iter().map(|todo| todo.id.0.clone()).collect::<Vec<_>>().join(" ");
         assert_eq!(layers(&todos).into_iter().map(ids).collect::<Vec<_>>(), ["c", "d", "a b"]);
     }
 
     #[test]
-    fn f7_ten_thousand_todos_in_a_row_are_ten_thousand_layers() {
+    fn ten_thousand_todos_in_a_row_are_ten_thousand_layers() {
         let name = |n: usize| format!("t{n}");
         let row: Vec<TodoView> = (0..10_000)
             .map(|n| if n == 0 { todo("t0", "x", &[]) } else { todo(&name(n), "x", &[&name(n - 1)]) })

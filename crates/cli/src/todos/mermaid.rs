@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f7_a_mermaid_chart_says_what_the_todos_say_whatever_that_is() {
+    fn a_mermaid_chart_says_what_the_todos_say_whatever_that_is() {
         let hostile = "say \"hi\"]; end\n%%{init: {}}%% <script>`x`</script> #35; --> Ä\u{1b}[0m";
         let chart =
             draw(&[todo("end", hostile, &[]), todo("t0\"]", "B", &["end", "gone"])], &AwaitingDecision::default());

@@ -39,7 +39,7 @@ fn try_next(shown: &str) -> String {
 }
 
 #[test]
-fn v3_the_demo_is_a_fleet_whose_work_is_checked_and_merged() {
+fn the_demo_is_a_fleet_whose_work_is_checked_and_merged() {
     let stage = newcomer();
     let shown = stage.bosun(["demo", "--dir", "sample"]).without_env("BOSUN_MODEL").run().expect(0);
     let shown = shown.says(&[
@@ -62,7 +62,7 @@ fn v3_the_demo_is_a_fleet_whose_work_is_checked_and_merged() {
 }
 
 #[test]
-fn v3_what_the_demo_prints_to_try_next_works_as_printed() {
+fn what_the_demo_prints_to_try_next_works_as_printed() {
     let stage = BinaryFixture::new(BOSUN);
     let shown = stage.bosun(["demo", "--dir", "my sample"]).run().expect(0).stdout;
     let said = try_next(&shown);
@@ -78,7 +78,7 @@ fn v3_what_the_demo_prints_to_try_next_works_as_printed() {
 }
 
 #[test]
-fn v3_a_demo_that_is_broken_off_goes_on_as_it_says() {
+fn a_demo_that_is_broken_off_goes_on_as_it_says() {
     let stage = BinaryFixture::new(BOSUN);
     let programs = stage.path("programs");
     fs::create_dir(&programs).unwrap();
@@ -97,7 +97,7 @@ fn v3_a_demo_that_is_broken_off_goes_on_as_it_says() {
 }
 
 #[test]
-fn v3_without_git_the_demo_says_so_and_shows_the_rest() {
+fn without_git_the_demo_says_so_and_shows_the_rest() {
     let stage = newcomer();
     let programs = stage.path("programs");
     fs::create_dir(&programs).unwrap();
@@ -117,7 +117,7 @@ fn v3_without_git_the_demo_says_so_and_shows_the_rest() {
 }
 
 #[test]
-fn v3_on_a_terminal_the_demo_draws_its_fleet() {
+fn on_a_terminal_the_demo_draws_its_fleet() {
     for (columns, rows) in [(80, 24), (200, 60)] {
         let stage = BinaryFixture::new(BOSUN);
         let tmux = Tmux::start(&stage.bosun(["demo", "--fast", "--dir", "sample"]), columns, rows);

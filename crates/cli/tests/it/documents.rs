@@ -109,7 +109,7 @@ fn the_glossary_explains_each_word_once() {
 }
 
 #[test]
-fn f4_the_plan_of_the_manual_can_be_worked_by() {
+fn the_plan_of_the_manual_can_be_worked_by() {
     let stage = stage();
     let [plan] = <[String; 1]>::try_from(examples("docs/fleet.md")).unwrap();
     fs::write(stage.path("plan.yaml"), plan).unwrap();

@@ -275,7 +275,7 @@ fn commands_are_not_for_the_model() {
 }
 
 #[test]
-fn s1_commands_of_files_and_fleets_are_called_by_name() {
+fn commands_of_files_and_fleets_are_called_by_name() {
     let stage = stage();
     stage.script(MODEL).bosun(["-p", "/help"]).run().expect(0);
     fs::create_dir(stage.home().join("commands")).unwrap();
@@ -439,7 +439,7 @@ rules:
 "#;
 
 #[test]
-fn x1_a_plan_is_shown_with_what_can_follow_and_words_send_it_back() {
+fn a_plan_is_shown_with_what_can_follow_and_words_send_it_back() {
     let stage = stage();
     stage.script(PLANNER);
     let tmux = Tmux::start(&stage.bosun(["--plan"]), 80, 24);

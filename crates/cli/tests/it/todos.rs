@@ -55,7 +55,7 @@ fn changes(stage: &BinaryFixture) -> Vec<(&'static str, Vec<String>)> {
 }
 
 #[test]
-fn f7_a_second_terminal_sees_and_edits_the_plan_of_a_session_that_runs() {
+fn a_second_terminal_sees_and_edits_the_plan_of_a_session_that_runs() {
     let stage = stage();
     let running = planning(&stage);
     let list = todos(&stage, &[]);
@@ -80,7 +80,7 @@ fn f7_a_second_terminal_sees_and_edits_the_plan_of_a_session_that_runs() {
 }
 
 #[test]
-fn f7_the_plan_of_a_session_that_has_ended_is_drawn_and_edited_and_the_next_owner_knows() {
+fn the_plan_of_a_session_that_has_ended_is_drawn_and_edited_and_the_next_owner_knows() {
     let stage = stage();
     fs::write(stage.path("go"), "").unwrap();
     planning(&stage).wait().expect(0);
@@ -104,7 +104,7 @@ fn f7_the_plan_of_a_session_that_has_ended_is_drawn_and_edited_and_the_next_owne
 }
 
 #[test]
-fn f7_mistakes_with_todos_are_explained() {
+fn mistakes_with_todos_are_explained() {
     let stage = stage();
     stage.bosun(["todos"]).run().expect(2).says(&["no session was begun in", "--session"]);
     stage.script("version: 1\nrules:\n  - answer: [say: hi]\n").prompt("hi").run().expect(0);
@@ -146,7 +146,7 @@ rules:
 "#;
 
 #[test]
-fn f7_the_todos_of_a_session_are_watched_on_terminals_of_two_sizes_and_in_a_file() {
+fn the_todos_of_a_session_are_watched_on_terminals_of_two_sizes_and_in_a_file() {
     let stage = stage();
     let running = stage.script(STEPS).prompt("go").start();
     within(PATIENCE, "the plan is made", || stage.path("busy").exists());

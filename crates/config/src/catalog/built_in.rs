@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a1_the_built_in_agents_are_short_and_have_only_what_they_need() {
+    fn the_built_in_agents_are_short_and_have_only_what_they_need() {
         let mut problems = Vec::new();
         for (name, text) in FILES {
             agent::from_markdown(Path::new(name), text, DefinitionSource::BuiltIn, &mut problems).unwrap();

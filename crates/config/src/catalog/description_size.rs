@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a4_long_descriptions_are_weighed_and_the_largest_named() {
+    fn long_descriptions_are_weighed_and_the_largest_named() {
         let agent = |name: &str, length: usize, model_invocable| AgentSpec {
             name: name.into(),
             description: "é".repeat(length),

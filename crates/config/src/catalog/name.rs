@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a3_names_have_one_form() {
+    fn names_have_one_form() {
         let names = ["Code Reviewer", "code_reviewer", " CODE-REVIEWER ", "code.reviewer"];
         assert!(names.iter().all(|name| normal(name).as_deref() == Ok("code-reviewer")));
         for wrong in ["", "  ", "---", "prüfer", "a/b", "x!", "🦀", &"x".repeat(65)] {

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_what_a_client_brings_can_be_asked_and_stays_hidden() {
+    fn what_a_client_brings_can_be_asked_and_stays_hidden() {
         let access = bring("http://127.0.0.1:9/v1/", ProviderKey::Present(Secret::new("sk-client-1"))).unwrap();
         assert_eq!(access.providers.by_name["client"].base_url, "http://127.0.0.1:9/v1");
         let hidden: Vec<&str> = access.secrets.iter().map(Secret::reveal).collect();
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_a_client_s_key_does_not_go_over_plain_http_to_another_machine() {
+    fn a_client_s_key_does_not_go_over_plain_http_to_another_machine() {
         let refused = bring("http://example.com/v1", ProviderKey::Present(Secret::new("sk-client-1"))).unwrap_err();
         assert!(refused.to_string().starts_with("baseUrl would send a key"), "{refused}");
         assert!(bring("nonsense", ProviderKey::NotNeeded).is_err());

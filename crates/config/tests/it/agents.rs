@@ -7,7 +7,7 @@ use config::{Env, ExpensiveModelSetting, TrustStatus};
 use super::{Machine, read};
 
 #[test]
-fn r6_limits_of_agents_are_settings() {
+fn limits_of_agents_are_settings() {
     let config = read(
         "[limits]\nlive = 8\ndepth = 2\ntotal = 50\nspawns-per-minute = 30\ngrace-secs = 5\nstall-secs = 60\n\
          abort-secs = 120\ncommand-memory-mb = 2048\n[limits.per-type]\nexplore = 4\n",
@@ -22,7 +22,7 @@ fn r6_limits_of_agents_are_settings() {
 }
 
 #[test]
-fn t6_the_cost_guard_is_a_setting() {
+fn the_cost_guard_is_a_setting() {
     let config = read("").unwrap();
     assert_eq!((config.agents.cost_factor, config.agents.expensive_model), (4.0, ExpensiveModelSetting::Refuse));
     let config = read("[agents]\ncost-factor = 1.5\nexpensive-model = 'downgrade'\n").unwrap();
@@ -34,7 +34,7 @@ fn t6_the_cost_guard_is_a_setting() {
 }
 
 #[test]
-fn a2_a_catalogue_is_named_by_its_user_over_https() {
+fn a_catalogue_is_named_by_its_user_over_https() {
     for url in ["http://example.com/x", "ftp://example.com", "agents"] {
         let error = read(&format!("[agents]\ncatalog = '{url}'\n")).unwrap_err();
         assert!(error.contains("agents.catalog") && error.contains("https"), "{error}");
@@ -56,7 +56,7 @@ fn a2_a_catalogue_is_named_by_its_user_over_https() {
 }
 
 #[test]
-fn s5_features_that_are_not_in_this_version_are_told() {
+fn features_that_are_not_in_this_version_are_told() {
     let machine = Machine::new();
     machine.write("home/config.toml", "[features]\nmulti-turn = false\ncoordinator = true\nproactive = false\n");
     let layers = machine.layers(TrustStatus::Untrusted).unwrap();
@@ -66,7 +66,7 @@ fn s5_features_that_are_not_in_this_version_are_told() {
 }
 
 #[test]
-fn r6_variables_limit_agents_and_bad_ones_are_named() {
+fn variables_limit_agents_and_bad_ones_are_named() {
     let layers = |vars: &[(&str, &str)]| {
         let vars: Vec<_> = vars.iter().map(|(name, value)| (name.into(), value.into())).collect();
         let mut layers = Machine::new().layers(TrustStatus::Untrusted).unwrap();

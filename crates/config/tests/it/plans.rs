@@ -41,7 +41,7 @@ fn problems(todos: &str) -> Vec<String> {
 }
 
 #[test]
-fn f5_a_plan_says_who_does_what_and_in_which_order() {
+fn a_plan_says_who_does_what_and_in_which_order() {
     let plan = parse(WHOLE).unwrap();
     assert_eq!(plan.goal.as_deref(), Some("Make the parser total"));
     assert_eq!((plan.limits.parallel, plan.limits.retries), (Some(8), Some(2)));
@@ -68,7 +68,7 @@ fn f5_a_plan_says_who_does_what_and_in_which_order() {
 }
 
 #[test]
-fn f5_json_is_a_plan_too_and_what_is_left_out_is_usual() {
+fn json_is_a_plan_too_and_what_is_left_out_is_usual() {
     let plan = parse(r#"{ "todos": [ { "id": 7, "title": "Count", "agent_type": "explore" } ] }"#).unwrap();
     assert_eq!(plan.todos, [Todo { agent_type: Some("explore".into()), ..Todo::new("7", "Count") }]);
     let terms = plan.terms();
@@ -76,7 +76,7 @@ fn f5_json_is_a_plan_too_and_what_is_left_out_is_usual() {
 }
 
 #[test]
-fn f5_everything_that_is_wrong_is_said_at_once_with_its_place() {
+fn everything_that_is_wrong_is_said_at_once_with_its_place() {
     let text = "\
 goal: x
 limit: { parallel: 8 }
@@ -121,7 +121,7 @@ todos:
 }
 
 #[test]
-fn f5_circles_are_named_each_once() {
+fn circles_are_named_each_once() {
     let todo = |id: &str, above: &str| format!("  - {{ id: {id}, title: T, depends_on: [{above}] }}\n");
     let circles = [todo("a", "b"), todo("b", "c"), todo("c", "a"), todo("d", "a"), todo("e", "e")].concat();
     let remedy = "remove one of these dependencies";
@@ -136,7 +136,7 @@ fn f5_circles_are_named_each_once() {
 }
 
 #[test]
-fn f5_the_shape_has_layers_and_a_longest_path() {
+fn the_shape_has_layers_and_a_longest_path() {
     let todo = |id: &str, above: &str| format!("  - {{ id: {id}, title: T, depends_on: [{above}] }}\n");
     let todos = [todo("end", "left, right, left"), todo("left", "top"), todo("right", "low"), todo("low", "top")];
     let plan = parse(&format!("todos:\n{}  - {{ id: top, title: T }}\n", todos.concat())).unwrap();
@@ -150,7 +150,7 @@ fn f5_the_shape_has_layers_and_a_longest_path() {
 }
 
 #[test]
-fn f5_what_is_no_plan_is_refused() {
+fn what_is_no_plan_is_refused() {
     for (text, expected) in [
         ("", "plan.yaml"),
         ("- a\n", "stands where a table belongs"),
@@ -176,7 +176,7 @@ fn f5_what_is_no_plan_is_refused() {
 }
 
 #[test]
-fn f5_a_plan_has_fifty_thousand_todos_and_no_more() {
+fn a_plan_has_fifty_thousand_todos_and_no_more() {
     let mut text = "todos:\n".to_owned();
     for n in 0..50_000 {
         let above = if n == 0 { String::new() } else { format!("t{}", n - 1) };
@@ -189,7 +189,7 @@ fn f5_a_plan_has_fifty_thousand_todos_and_no_more() {
 }
 
 #[test]
-fn f5_a_file_is_read_and_one_that_is_not_there_is_said() {
+fn a_file_is_read_and_one_that_is_not_there_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("plan.yaml");
     let told = |path: &Path| FleetPlan::read(path).unwrap_err()[0].to_string();
@@ -202,7 +202,7 @@ fn f5_a_file_is_read_and_one_that_is_not_there_is_said() {
 }
 
 #[test]
-fn f5_the_plan_of_the_manual_can_be_used() {
+fn the_plan_of_the_manual_can_be_used() {
     let manual = format!("{}/../../docs/fleet.md", env!("CARGO_MANIFEST_DIR"));
     let manual = fs::read_to_string(manual).unwrap();
     let example = manual.split("```yaml\n").find(|block| block.starts_with("# plan.yaml")).unwrap();
@@ -232,7 +232,7 @@ impl PlanChecker for Small {
 }
 
 #[test]
-fn f5_what_the_machine_lacks_is_said_where_it_is_named() {
+fn what_the_machine_lacks_is_said_where_it_is_named() {
     let plan = parse(
         "defaults: { model: no/such }
 todos:

@@ -8,7 +8,7 @@ use git::{Checkout, CheckoutRequest, GitError, Repository};
 use crate::stage::Stage;
 
 #[tokio::test]
-async fn a8_a_checkout_shares_objects_and_nothing_else() {
+async fn a_checkout_shares_objects_and_nothing_else() {
     let stage = Stage::new().await;
     let before = stage.belongings().await;
     let checkout = stage.checkout("fix it").await;
@@ -25,7 +25,7 @@ async fn a8_a_checkout_shares_objects_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn q40_what_is_no_repository_with_a_commit_is_refused_with_a_remedy() {
+async fn what_is_no_repository_with_a_commit_is_refused_with_a_remedy() {
     let stage = Stage::new().await;
     let at = |name: &str| stage.path().join(name);
     fs::create_dir(at("plain")).unwrap();
@@ -46,7 +46,7 @@ async fn q40_what_is_no_repository_with_a_commit_is_refused_with_a_remedy() {
 }
 
 #[tokio::test]
-async fn q40_subfolders_linked_worktrees_and_a_detached_head_are_repositories() {
+async fn subfolders_linked_worktrees_and_a_detached_head_are_repositories() {
     let stage = Stage::new().await;
     fs::create_dir(stage.git.folder().join("sub")).unwrap();
     stage.git.done(&["worktree", "add", "-q", "../linked", "-b", "side"], &[]).await.unwrap();
@@ -68,7 +68,7 @@ async fn q40_subfolders_linked_worktrees_and_a_detached_head_are_repositories() 
 }
 
 #[tokio::test]
-async fn q40_a_place_that_is_taken_or_leads_elsewhere_is_refused() {
+async fn a_place_that_is_taken_or_leads_elsewhere_is_refused() {
     let stage = Stage::new().await;
     let (id, root) = (stage.id(), stage.home.make_checkouts(stage.session).unwrap());
     fs::create_dir(root.join(id.task.to_string())).unwrap();
@@ -89,7 +89,7 @@ async fn q40_a_place_that_is_taken_or_leads_elsewhere_is_refused() {
 }
 
 #[tokio::test]
-async fn a8_a_checkout_that_differs_from_its_commit_at_once_is_refused_and_leaves_nothing() {
+async fn a_checkout_that_differs_from_its_commit_at_once_is_refused_and_leaves_nothing() {
     let stage = Stage::new().await;
     // A filter of the user's that makes other files of what is committed, and cannot be undone.
     fs::write(stage.path().join(".gitconfig"), "[filter \"odd\"]\n\tsmudge = echo more; cat\n\tclean = cat\n").unwrap();
@@ -103,7 +103,7 @@ async fn a8_a_checkout_that_differs_from_its_commit_at_once_is_refused_and_leave
 }
 
 #[tokio::test]
-async fn q40_a_checkout_that_is_gone_moved_or_another_repository_is_not_taken_over() {
+async fn a_checkout_that_is_gone_moved_or_another_repository_is_not_taken_over() {
     let stage = Stage::new().await;
     let checkout = stage.checkout("x").await;
     let (id, path) = (checkout.id(), checkout.path().to_owned());
@@ -124,7 +124,7 @@ async fn q40_a_checkout_that_is_gone_moved_or_another_repository_is_not_taken_ov
 }
 
 #[tokio::test]
-async fn a8_uncommitted_work_is_a_commit_that_touches_nothing() {
+async fn uncommitted_work_is_a_commit_that_touches_nothing() {
     let stage = Stage::new().await;
     stage.write("a.txt", "two\n");
     stage.write("new.txt", "new\n");

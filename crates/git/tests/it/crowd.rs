@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use crate::stage::Stage;
 
 #[tokio::test]
-async fn a8_fifty_workers_that_branch_stash_commit_and_reconfigure_leave_the_user_alone() {
+async fn fifty_workers_that_branch_stash_commit_and_reconfigure_leave_the_user_alone() {
     let stage = Stage::new().await;
     stage.write("stashed.txt", "mine\n");
     stage.git.done(&["add", "-A"], &[]).await.unwrap();

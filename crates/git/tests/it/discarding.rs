@@ -12,7 +12,7 @@ use crate::stage::Stage;
 const NOW: Timestamp = Timestamp(1_000);
 
 #[tokio::test]
-async fn q40_a_checkout_is_removed_only_when_all_of_it_is_kept() {
+async fn a_checkout_is_removed_only_when_all_of_it_is_kept() {
     let stage = Stage::new().await;
     let checkout = stage.checkout("x").await;
     let (path, id) = (checkout.path().to_owned(), checkout.id());
@@ -70,7 +70,7 @@ async fn what_changed_after_it_was_kept_is_kept_too_before_a_checkout_is_removed
 }
 
 #[tokio::test]
-async fn q40_a_checkout_that_somebody_may_work_in_is_left_alone() {
+async fn a_checkout_that_somebody_may_work_in_is_left_alone() {
     let stage = Stage::new().await;
     let checkout = stage.checkout("x").await;
     let (path, id) = (checkout.path().to_owned(), checkout.id());
@@ -89,7 +89,7 @@ async fn q40_a_checkout_that_somebody_may_work_in_is_left_alone() {
 }
 
 #[tokio::test]
-async fn q40_what_cannot_be_kept_goes_to_the_trash_and_comes_back() {
+async fn what_cannot_be_kept_goes_to_the_trash_and_comes_back() {
     let stage = Stage::new().await;
     let checkout = stage.checkout("x").await;
     let path = checkout.path().to_owned();
@@ -115,7 +115,7 @@ async fn q40_what_cannot_be_kept_goes_to_the_trash_and_comes_back() {
 }
 
 #[tokio::test]
-async fn q40_cleaning_up_never_leaves_its_root_whatever_is_put_in_the_way() {
+async fn cleaning_up_never_leaves_its_root_whatever_is_put_in_the_way() {
     let stage = Stage::new().await;
     let outside = stage.path().join("outside");
     fs::create_dir(&outside).unwrap();
@@ -158,7 +158,7 @@ async fn q40_cleaning_up_never_leaves_its_root_whatever_is_put_in_the_way() {
 }
 
 #[tokio::test]
-async fn q40_ids_that_begin_alike_are_not_taken_for_each_other() {
+async fn ids_that_begin_alike_are_not_taken_for_each_other() {
     let stage = Stage::new().await;
     let like = |last: u128| TaskId::new(Uuid::from_u128(0x0198_0000_0000_7000_8000_0000_0000_0000 + last));
     let mut made = Vec::new();

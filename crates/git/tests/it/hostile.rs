@@ -15,7 +15,7 @@ fn script(path: &Path, text: &str) {
 }
 
 #[tokio::test]
-async fn a8_commits_that_are_missing_are_not_fetched_by_programs_of_the_agent() {
+async fn commits_that_are_missing_are_not_fetched_by_programs_of_the_agent() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     let fetcher = stage.path().join("fetcher");
@@ -38,7 +38,7 @@ async fn a8_commits_that_are_missing_are_not_fetched_by_programs_of_the_agent() 
 }
 
 #[tokio::test]
-async fn a8_filters_of_the_repository_run_no_program_of_the_agent() {
+async fn filters_of_the_repository_run_no_program_of_the_agent() {
     let stage = Stage::new().await;
     let ran = stage.path().join("ran");
     script(&stage.git.folder().join("filter"), "cat");
@@ -73,7 +73,7 @@ async fn a8_filters_of_the_repository_run_no_program_of_the_agent() {
 }
 
 #[tokio::test]
-async fn a8_a_checkout_that_became_a_link_seals_nothing() {
+async fn a_checkout_that_became_a_link_seals_nothing() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     let elsewhere = stage.path().join("elsewhere");
@@ -87,7 +87,7 @@ async fn a8_a_checkout_that_became_a_link_seals_nothing() {
 }
 
 #[tokio::test]
-async fn f8_what_would_become_a_repository_s_own_file_is_never_written() {
+async fn what_would_become_a_repository_s_own_file_is_never_written() {
     let stage = Stage::new().await;
     let git = &stage.git;
     let base_commit = git::BaseCommit::now(git).await.unwrap();

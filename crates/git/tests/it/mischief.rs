@@ -316,7 +316,7 @@ async fn check_surroundings(stage: &Stage, before: &std::collections::BTreeMap<S
 }
 
 #[tokio::test]
-async fn q40_each_mischief_alone_loses_nothing_and_touches_nothing_outside() {
+async fn each_mischief_alone_loses_nothing_and_touches_nothing_outside() {
     let stage = surrounded().await;
     let before = stage.belongings().await;
     for (number, deed) in ALL.into_iter().enumerate() {
@@ -326,7 +326,7 @@ async fn q40_each_mischief_alone_loses_nothing_and_touches_nothing_outside() {
 }
 
 #[tokio::test]
-async fn q40_any_mixture_of_mischief_loses_nothing_and_touches_nothing_outside() {
+async fn any_mixture_of_mischief_loses_nothing_and_touches_nothing_outside() {
     let stage = surrounded().await;
     let before = stage.belongings().await;
     let mut dice: u64 = 6;

@@ -7,7 +7,7 @@ use git::{Checkout, GitError};
 use crate::stage::Stage;
 
 #[tokio::test]
-async fn a8_everything_in_the_folder_is_sealed_and_the_users_work_is_not_touched() {
+async fn everything_in_the_folder_is_sealed_and_the_users_work_is_not_touched() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     let before = stage.belongings().await;
@@ -35,7 +35,7 @@ async fn a8_everything_in_the_folder_is_sealed_and_the_users_work_is_not_touched
 }
 
 #[tokio::test]
-async fn a8_what_was_staged_long_ago_and_never_committed_is_sealed() {
+async fn what_was_staged_long_ago_and_never_committed_is_sealed() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
@@ -74,7 +74,7 @@ async fn kept(commands: &[&str], words: &[&str]) {
 }
 
 #[tokio::test]
-async fn a8_branches_stashes_resets_and_a_detached_head_are_kept() {
+async fn branches_stashes_resets_and_a_detached_head_are_kept() {
     kept(&["b=first", "add b", "stash -q", "b=second", "add b", "stash -q", "c=third"], &["first", "second", "third"])
         .await;
     kept(
@@ -90,7 +90,7 @@ async fn a8_branches_stashes_resets_and_a_detached_head_are_kept() {
 }
 
 #[tokio::test]
-async fn a8_marks_and_settings_of_the_agent_hide_nothing_and_run_nothing() {
+async fn marks_and_settings_of_the_agent_hide_nothing_and_run_nothing() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     stage.run(&checkout, &["update-index --assume-unchanged a.txt", "config core.fsmonitor ./evil"]).await;
@@ -105,7 +105,7 @@ async fn a8_marks_and_settings_of_the_agent_hide_nothing_and_run_nothing() {
 }
 
 #[tokio::test]
-async fn a8_files_that_a_sparse_checkout_leaves_out_are_not_taken_for_removed() {
+async fn files_that_a_sparse_checkout_leaves_out_are_not_taken_for_removed() {
     let stage = Stage::new().await;
     fs::create_dir(stage.git.folder().join("deep")).unwrap();
     stage.write("deep/b.txt", "deep\n");
@@ -119,7 +119,7 @@ async fn a8_files_that_a_sparse_checkout_leaves_out_are_not_taken_for_removed() 
 }
 
 #[tokio::test]
-async fn a8_an_unfinished_merge_is_a_clear_failure() {
+async fn an_unfinished_merge_is_a_clear_failure() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     let put = |text: &str| fs::write(checkout.path().join("a.txt"), text).unwrap();
@@ -133,7 +133,7 @@ async fn a8_an_unfinished_merge_is_a_clear_failure() {
 }
 
 #[tokio::test]
-async fn a8_a_checkout_without_its_repository_is_sealed_on_what_it_began_with() {
+async fn a_checkout_without_its_repository_is_sealed_on_what_it_began_with() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     fs::remove_dir_all(checkout.path().join(".git")).unwrap();
@@ -143,7 +143,7 @@ async fn a8_a_checkout_without_its_repository_is_sealed_on_what_it_began_with() 
 }
 
 #[tokio::test]
-async fn a8_what_was_sealed_is_known_to_whoever_opens_the_checkout() {
+async fn what_was_sealed_is_known_to_whoever_opens_the_checkout() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     fs::write(checkout.path().join("b.txt"), "made\n").unwrap();
@@ -154,7 +154,7 @@ async fn a8_what_was_sealed_is_known_to_whoever_opens_the_checkout() {
 }
 
 #[tokio::test]
-async fn a8_what_nobody_changed_is_sealed_once_whoever_seals_it() {
+async fn what_nobody_changed_is_sealed_once_whoever_seals_it() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     fs::write(checkout.path().join("a.txt"), "two\n").unwrap();

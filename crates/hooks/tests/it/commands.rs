@@ -15,7 +15,7 @@ fn denies(ruling: &Ruling, words: &str) -> bool {
 }
 
 #[tokio::test]
-async fn h2_each_family_is_told_in_its_own_words() {
+async fn each_family_is_told_in_its_own_words() {
     let folder = tempfile::tempdir().unwrap();
     let runner = runner(guardian(), folder.path());
     for (dialect, file) in [(HookDialect::Camel, "camel"), (HookDialect::Snake, "snake")] {
@@ -31,7 +31,7 @@ async fn h2_each_family_is_told_in_its_own_words() {
 }
 
 #[tokio::test]
-async fn h3_exit_codes_and_words_decide() {
+async fn exit_codes_and_words_decide() {
     let folder = tempfile::tempdir().unwrap();
     let runner = runner(guardian(), folder.path());
     let said = async |text: &str| {
@@ -47,7 +47,7 @@ async fn h3_exit_codes_and_words_decide() {
 }
 
 #[tokio::test]
-async fn h3_a_hook_that_fails_closed_means_no() {
+async fn a_hook_that_fails_closed_means_no() {
     let folder = tempfile::tempdir().unwrap();
     let runner = runner(guardian(), folder.path());
     for text in ["exit 1", "exit 127", "echo '{not json'", r#"echo '{"permissionDecision":"perhaps"}'"#, "kill -9 $$"] {
@@ -58,7 +58,7 @@ async fn h3_a_hook_that_fails_closed_means_no() {
 }
 
 #[tokio::test]
-async fn h3_each_hook_sees_what_those_before_it_made_of_the_call() {
+async fn each_hook_sees_what_those_before_it_made_of_the_call() {
     let folder = tempfile::tempdir().unwrap();
     let runner = runner(guardian(), folder.path());
     let first = r#"echo '{"hookSpecificOutput":{"updatedInput":{"command":"second"},"additionalContext":"one"}}'"#;
@@ -80,7 +80,7 @@ async fn h3_each_hook_sees_what_those_before_it_made_of_the_call() {
 }
 
 #[tokio::test]
-async fn h3_a_command_has_the_environment_and_the_folder_that_its_file_promises() {
+async fn a_command_has_the_environment_and_the_folder_that_its_file_promises() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("sub")).unwrap();
     let runner = runner(guardian(), folder.path());
@@ -104,7 +104,7 @@ async fn timed(guardian: Guardian, text: &str, failure: HookFailure, millis: u64
 }
 
 #[tokio::test]
-async fn h3_q36_hooks_that_hang_are_ended_at_their_deadline() {
+async fn hooks_that_hang_are_ended_at_their_deadline() {
     for text in ["sleep 60", "trap '' TERM INT HUP; while :; do sleep 1; done", "setsid sleep 60 & wait"] {
         let (ruling, took) = timed(guardian(), text, HookFailure::Open, 300).await;
         assert_eq!(ruling, Ruling::Nothing);
@@ -134,7 +134,7 @@ async fn a_no_counts_also_of_a_hook_that_then_hangs_or_fails() {
 }
 
 #[tokio::test]
-async fn h3_q36_what_a_hook_started_is_gone_with_it() {
+async fn what_a_hook_started_is_gone_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let runner = runner(guardian(), folder.path());
     let text = "(trap '' TERM; while :; do date +%N > alive; sleep 0.02; done) & sleep 60";
@@ -163,7 +163,7 @@ async fn h3_q36_what_a_hook_started_is_gone_with_it() {
 }
 
 #[tokio::test]
-async fn h3_q36_a_flood_is_cut_off() {
+async fn a_flood_is_cut_off() {
     let (ruling, took) = timed(guardian(), "yes", HookFailure::Closed, 60_000).await;
     assert!(denies(&ruling, "more than"), "{ruling:?}");
     assert!(took < Duration::from_secs(20), "{took:?}");
@@ -172,7 +172,7 @@ async fn h3_q36_a_flood_is_cut_off() {
 }
 
 #[tokio::test]
-async fn h3_q36_a_hook_that_never_starts_costs_its_deadline() {
+async fn a_hook_that_never_starts_costs_its_deadline() {
     let folder = tempfile::tempdir().unwrap();
     let deaf = folder.path().join("deaf");
     std::fs::write(&deaf, "#!/bin/sh\nexec sleep 60\n").unwrap();
@@ -185,7 +185,7 @@ async fn h3_q36_a_hook_that_never_starts_costs_its_deadline() {
 }
 
 #[tokio::test]
-async fn h3_a_hook_need_not_read_and_may_write_much() {
+async fn a_hook_need_not_read_and_may_write_much() {
     let folder = tempfile::tempdir().unwrap();
     let runner = runner(guardian(), folder.path());
     let long = format!(r#"{{"command":"{}"}}"#, "x".repeat(400_000));
@@ -227,7 +227,7 @@ fn a_matcher_means_a_tool_by_any_of_its_names() {
 }
 
 #[tokio::test]
-async fn h3_a_flood_of_calls_starts_no_flood_of_hooks() {
+async fn a_flood_of_calls_starts_no_flood_of_hooks() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("live")).unwrap();
     let runner = runner(guardian(), folder.path());

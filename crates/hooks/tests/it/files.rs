@@ -28,7 +28,7 @@ fn shown(hook: &HookSpec) -> String {
 }
 
 #[test]
-fn h2_files_of_both_families_are_read_as_they_are() {
+fn files_of_both_families_are_read_as_they_are() {
     let files = folder("good");
     assert!(files.len() >= 20);
     let mut page = String::new();
@@ -42,7 +42,7 @@ fn h2_files_of_both_families_are_read_as_they_are() {
 }
 
 #[test]
-fn h2_nothing_that_is_wrong_is_dropped_without_a_word() {
+fn nothing_that_is_wrong_is_dropped_without_a_word() {
     let files = folder("bad");
     assert!(files.len() >= 15);
     let mut page = String::new();
@@ -58,7 +58,7 @@ fn h2_nothing_that_is_wrong_is_dropped_without_a_word() {
 }
 
 #[test]
-fn h2_a_plugin_finds_its_folder() {
+fn a_plugin_finds_its_folder() {
     let text = r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"$CLAUDE_PLUGIN_ROOT/x"}]}]}}"#;
     let (hooks, problems) = read(text, "hooks.json", &HookFileLocation::Plugin { root: "/plugins/one".into() });
     assert_eq!(problems, []);
@@ -69,7 +69,7 @@ fn h2_a_plugin_finds_its_folder() {
 }
 
 #[test]
-fn h2_an_agents_own_hooks_are_a_value() {
+fn an_agents_own_hooks_are_a_value() {
     let value = json!({ "Stop": [{ "hooks": [{ "type": "command", "command": "./a" }] }], "Sotp": [] });
     let (hooks, problems) = read_value(&value, "agents/one.md", &HookFileLocation::Folder);
     assert_eq!((hooks.len(), hooks[0].event, hooks[0].dialect), (1, HookEvent::AgentStop, HookDialect::Snake));

@@ -52,7 +52,7 @@ async fn said(answer: &'static str, failure: HookFailure, millis: u64) -> (Rulin
 }
 
 #[tokio::test]
-async fn h3_an_address_is_asked_like_a_command() {
+async fn an_address_is_asked_like_a_command() {
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 29\r\n\r\n{\"permissionDecision\":\"deny\"}";
     let (ruling, asked) = said(answer, HookFailure::Open, 20_000).await;
     assert!(matches!(ruling, Ruling::Deny { .. }), "{ruling:?}");
@@ -65,7 +65,7 @@ async fn h3_an_address_is_asked_like_a_command() {
 }
 
 #[tokio::test]
-async fn h3_an_address_that_fails_is_a_hook_that_fails() {
+async fn an_address_that_fails_is_a_hook_that_fails() {
     let moved = "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n";
     let wrong = "HTTP/1.1 500 Oh\r\ncontent-length: 4\r\n\r\noops";
     for (answer, words) in [(moved, "moved to"), (wrong, "status 500"), ("", "longer than 0.3 s")] {
@@ -78,7 +78,7 @@ async fn h3_an_address_that_fails_is_a_hook_that_fails() {
 }
 
 #[tokio::test]
-async fn h3_nobody_there_is_a_failure_at_once() {
+async fn nobody_there_is_a_failure_at_once() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);

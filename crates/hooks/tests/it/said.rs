@@ -17,7 +17,7 @@ fn deny(reason: &str) -> Ruling {
 }
 
 #[tokio::test]
-async fn h1_a_call_can_be_denied_asked_about_and_rewritten_in_both_families() {
+async fn a_call_can_be_denied_asked_about_and_rewritten_in_both_families() {
     let before =
         |dialect, text: &'static str| said(HookEvent::PreToolUse, dialect, call("edit", r#"{"path":"a"}"#), text);
     let (camel, snake) = (HookDialect::Camel, HookDialect::Snake);
@@ -36,7 +36,7 @@ async fn h1_a_call_can_be_denied_asked_about_and_rewritten_in_both_families() {
 }
 
 #[tokio::test]
-async fn h1_other_occasions_have_words_of_their_own() {
+async fn other_occasions_have_words_of_their_own() {
     let (camel, snake) = (HookDialect::Camel, HookDialect::Snake);
     let stop =
         || HookEventData::AgentStop { reason: "completed".into(), last_message: "done".into(), is_repeated: false };

@@ -7,7 +7,7 @@ use std::path::Path;
 use bosun_host::{make_below, move_below, remove_below};
 
 #[test]
-fn q40_nothing_outside_is_removed_through_links() {
+fn nothing_outside_is_removed_through_links() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir_all(at("root/one/inner")).unwrap();
@@ -30,7 +30,7 @@ fn q40_nothing_outside_is_removed_through_links() {
 }
 
 #[test]
-fn q40_folders_are_removed_however_deep_and_whatever_their_mode() {
+fn folders_are_removed_however_deep_and_whatever_their_mode() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     let mut deep = root.join("one");
@@ -48,7 +48,7 @@ fn q40_folders_are_removed_however_deep_and_whatever_their_mode() {
 }
 
 #[test]
-fn q40_a_place_that_is_taken_is_not_moved_to() {
+fn a_place_that_is_taken_is_not_moved_to() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     make_below(root, Path::new("a/b")).unwrap();

@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt;
 use crate::machine::{guardian, sh};
 
 #[tokio::test]
-async fn t5_this_process_may_open_more_files_and_its_programs_as_many_as_ever() {
+async fn this_process_may_open_more_files_and_its_programs_as_many_as_ever() {
     // Whatever runs the tests may have raised it already; each test is a process of its own.
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(300), maximum }).unwrap();

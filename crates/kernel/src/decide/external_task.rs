@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_an_external_task_is_one_connection_s_and_what_it_says_counts_once() {
+    fn an_external_task_is_one_connection_s_and_what_it_says_counts_once() {
         let mut kernel = kernel();
         kernel.apply(Timestamp(10), register("a", None)).unwrap();
         assert!(kernel.apply(Timestamp(11), register("a", Some(0))).unwrap().is_empty());
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_an_external_task_whose_client_is_gone_can_be_taken_up_at_its_number() {
+    fn an_external_task_whose_client_is_gone_can_be_taken_up_at_its_number() {
         let mut kernel = kernel();
         kernel.apply(Timestamp(10), register("a", None)).unwrap();
         kernel.apply(Timestamp(20), tell("a", 3, ExternalTaskProgress::Idle)).unwrap();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_whoever_adopts_a_session_finds_its_external_tasks_orphaned_and_a_fork_has_none() {
+    fn whoever_adopts_a_session_finds_its_external_tasks_orphaned_and_a_fork_has_none() {
         let mut kernel = kernel();
         kernel.apply(Timestamp(10), register("a", None)).unwrap();
         let effects = kernel.apply(Timestamp(20), KernelInput::Adopt { fence: Fence(2), config: terms() }).unwrap();

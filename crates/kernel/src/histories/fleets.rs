@@ -348,12 +348,12 @@ fn history(seed: u64) {
 }
 
 #[test]
-fn f4_every_todo_has_one_owner_at_a_time_and_nothing_ready_waits_while_a_slot_is_free() {
+fn every_todo_has_one_owner_at_a_time_and_nothing_ready_waits_while_a_slot_is_free() {
     in_parallel(0..CASES, history);
 }
 
 #[test]
-fn f4_histories_of_fleets_come_to_every_event_and_refusal() {
+fn histories_of_fleets_come_to_every_event_and_refusal() {
     let (mut events, mut refusals) = (BTreeSet::new(), BTreeSet::new());
     for seed in 0..600 {
         let mut fleet = FleetHistory::new(seed);

@@ -127,7 +127,7 @@ fn refused(seen: &TreeStats, words: &str) -> bool {
 }
 
 #[test]
-fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_total() {
+fn a_tree_that_always_spawns_five_stops_exactly_at_the_total() {
     in_parallel(0..4, |seed| {
         let mut world = world(seed, SessionLimits { total: 200, ..wide() });
         let seen = world.run_to_rest(&FIVE);
@@ -137,7 +137,7 @@ fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_total() {
 }
 
 #[test]
-fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_depth() {
+fn a_tree_that_always_spawns_five_stops_exactly_at_the_depth() {
     in_parallel(0..4, |seed| {
         let mut world = world(seed, SessionLimits { depth: 2, ..wide() });
         let seen = world.run_to_rest(&AgentBehavior { messages: 2, ..FIVE });
@@ -148,7 +148,7 @@ fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_depth() {
 }
 
 #[test]
-fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_rate() {
+fn a_tree_that_always_spawns_five_stops_exactly_at_the_rate() {
     in_parallel(0..4, |seed| {
         let mut world = world(seed, SessionLimits { depth: 3, rate: 37, ..wide() });
         let seen = world.run_to_rest(&FIVE);
@@ -163,7 +163,7 @@ fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_rate() {
 }
 
 #[test]
-fn t5_a_tree_that_always_spawns_five_runs_as_many_as_may_and_no_more() {
+fn a_tree_that_always_spawns_five_runs_as_many_as_may_and_no_more() {
     in_parallel(0..4, |seed| {
         let of_type = BTreeMap::from([("build".to_owned(), 2), ("look".to_owned(), 1)]);
         let mut world = world(seed, SessionLimits { live: 7, depth: 3, total: 200, of_type, ..wide() });
@@ -239,7 +239,7 @@ fn a_quota_parks_everybody_and_everybody_resumes() {
 }
 
 #[test]
-fn x5_a_budget_that_is_enough_starves_nobody_though_most_of_it_is_set_aside() {
+fn a_budget_that_is_enough_starves_nobody_though_most_of_it_is_set_aside() {
     in_parallel(0..40, |seed| {
         let (agents, turns, set_aside, used) = (40, 3, 100, 10);
         let quote = TurnQuote {

@@ -238,7 +238,7 @@ fn wrapping_up_lets_a_person_decide_first() {
 }
 
 #[test]
-fn h1_a_call_is_rewritten_only_before_anybody_was_asked_about_it() {
+fn a_call_is_rewritten_only_before_anybody_was_asked_about_it() {
     let mut kernel = KernelFixture::new();
     let turn = kernel.calls(kernel.root, &["a", "b"]);
     let rewrite = |call: &str| RunUpdate::CallRewritten { turn, call: CallId(call.into()), input: "{}".into() };

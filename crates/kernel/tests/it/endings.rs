@@ -93,7 +93,7 @@ fn only_a_run_that_would_end_well_can_be_held() {
 }
 
 #[test]
-fn h4_an_activation_is_greeted_once_and_parted_from_once() {
+fn an_activation_is_greeted_once_and_parted_from_once() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     let two = kernel.run(2);
@@ -108,7 +108,7 @@ fn h4_an_activation_is_greeted_once_and_parted_from_once() {
 }
 
 #[test]
-fn h4_a_later_owner_parts_from_what_ended_without_it() {
+fn a_later_owner_parts_from_what_ended_without_it() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     kernel.report(kernel.run(2), RunUpdate::StartHooksRan(Vec::new()));
@@ -120,7 +120,7 @@ fn h4_a_later_owner_parts_from_what_ended_without_it() {
 }
 
 #[test]
-fn h4_the_next_attempt_of_a_greeted_activation_is_not_greeted_again() {
+fn the_next_attempt_of_a_greeted_activation_is_not_greeted_again() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     kernel.report(kernel.run(2), RunUpdate::StartHooksRan(Vec::new()));
@@ -130,7 +130,7 @@ fn h4_the_next_attempt_of_a_greeted_activation_is_not_greeted_again() {
 }
 
 #[test]
-fn h4_a_fork_parts_from_nothing_that_its_original_greeted() {
+fn a_fork_parts_from_nothing_that_its_original_greeted() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     kernel.report(kernel.root, RunUpdate::StartHooksRan(Vec::new()));
@@ -140,7 +140,7 @@ fn h4_a_fork_parts_from_nothing_that_its_original_greeted() {
 }
 
 #[test]
-fn r6_silence_is_noted_once_and_any_report_is_a_sign_of_life() {
+fn silence_is_noted_once_and_any_report_is_a_sign_of_life() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     let two = kernel.run(2);
@@ -158,7 +158,7 @@ fn r6_silence_is_noted_once_and_any_report_is_a_sign_of_life() {
 }
 
 #[test]
-fn r6_one_that_waits_is_not_stalled_and_one_that_begins_to_wait_no_longer_is() {
+fn one_that_waits_is_not_stalled_and_one_that_begins_to_wait_no_longer_is() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 4, depth: 4, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);
@@ -171,7 +171,7 @@ fn r6_one_that_waits_is_not_stalled_and_one_that_begins_to_wait_no_longer_is() {
 }
 
 #[test]
-fn r3_only_what_has_ended_is_forgotten_and_it_counts_as_before() {
+fn only_what_has_ended_is_forgotten_and_it_counts_as_before() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     assert!(kernel.refused(KernelInput::Forget(id(2))).ends_with("has not ended; stop it first"));

@@ -62,7 +62,7 @@ impl KernelFixture {
 }
 
 #[test]
-fn f4_what_is_ready_is_due_in_its_order_and_what_depends_on_it_comes_after() {
+fn what_is_ready_is_due_in_its_order_and_what_depends_on_it_comes_after() {
     let mut kernel =
         kernel(0, vec![todo("ship", &["lex", "parse"]), todo("parse", &[]), todo("lex", &[]), todo("doc", &[])]);
     assert_eq!(kernel.due(), ["parse", "lex"], "two slots");
@@ -77,7 +77,7 @@ fn f4_what_is_ready_is_due_in_its_order_and_what_depends_on_it_comes_after() {
 }
 
 #[test]
-fn f4_a_claim_is_part_of_the_spawn_and_a_second_one_is_refused() {
+fn a_claim_is_part_of_the_spawn_and_a_second_one_is_refused() {
     let mut kernel = kernel(0, vec![todo("a", &[]), todo("b", &["a"])]);
     let spawned = kernel.spawn(2, |spec| spec.todo = Some("a".into()));
     assert_eq!(spawned[..2], ["2 taskCreated", "2 todoClaimed"]);
@@ -94,7 +94,7 @@ fn f4_a_claim_is_part_of_the_spawn_and_a_second_one_is_refused() {
 }
 
 #[test]
-fn f4_a_failure_is_tried_again_and_then_blocks_what_depends_on_it() {
+fn a_failure_is_tried_again_and_then_blocks_what_depends_on_it() {
     let mut kernel = kernel(1, vec![todo("a", &[]), todo("b", &["a"]), todo("c", &["b"])]);
     let first = kernel.claim(2, "a");
     kernel.fails(first, "tests fail");
@@ -111,7 +111,7 @@ fn f4_a_failure_is_tried_again_and_then_blocks_what_depends_on_it() {
 }
 
 #[test]
-fn f4_the_word_of_a_worker_about_its_todo_is_only_a_word() {
+fn the_word_of_a_worker_about_its_todo_is_only_a_word() {
     let mut kernel = kernel(0, vec![todo("a", &[]), todo("b", &[])]);
     let worker = kernel.claim(2, "a");
     let done = |id: &str| Todo { status: TodoStatus::Done, ..todo(id, &[]) };
@@ -127,7 +127,7 @@ fn f4_the_word_of_a_worker_about_its_todo_is_only_a_word() {
 }
 
 #[test]
-fn f4_q31_a_worker_of_an_older_claim_changes_nothing() {
+fn a_worker_of_an_older_claim_changes_nothing() {
     let mut kernel = kernel(3, vec![todo("a", &[])]);
     let old = kernel.claim(2, "a");
     kernel.ok(KernelInput::Lease { run: old, until: Timestamp(150) });
@@ -144,7 +144,7 @@ fn f4_q31_a_worker_of_an_older_claim_changes_nothing() {
 }
 
 #[test]
-fn f4_circles_are_refused_at_the_beginning_and_named_when_a_plan_is_edited_into_one() {
+fn circles_are_refused_at_the_beginning_and_named_when_a_plan_is_edited_into_one() {
     let mut kernel = KernelFixture::new();
     kernel
         .ok(change(Principal::User, vec![todo("a", &["b"]), todo("b", &["c"]), todo("c", &["a"]), todo("d", &["c"])]));
@@ -160,7 +160,7 @@ fn f4_circles_are_refused_at_the_beginning_and_named_when_a_plan_is_edited_into_
 }
 
 #[test]
-fn f4_a_todo_that_is_taken_away_takes_its_worker_with_it() {
+fn a_todo_that_is_taken_away_takes_its_worker_with_it() {
     let mut kernel = kernel(0, vec![todo("a", &[]), todo("b", &["a"])]);
     kernel.claim(2, "a");
     let by = Principal::Task { id: id(1) };
@@ -169,7 +169,7 @@ fn f4_a_todo_that_is_taken_away_takes_its_worker_with_it() {
 }
 
 #[test]
-fn f4_sixty_four_workers_do_a_thousand_todos_once_each_while_workers_and_owners_die() {
+fn sixty_four_workers_do_a_thousand_todos_once_each_while_workers_and_owners_die() {
     const TODOS: usize = 1_000;
     let limits = SessionLimits { live: 64, depth: 2, total: 9_999, ..SessionLimits::default() };
     let mut kernel = KernelFixture::with(limits.clone(), |_| {});
@@ -214,7 +214,7 @@ fn f4_sixty_four_workers_do_a_thousand_todos_once_each_while_workers_and_owners_
 }
 
 #[test]
-fn f4_a_copy_of_a_session_has_no_fleet_at_work() {
+fn a_copy_of_a_session_has_no_fleet_at_work() {
     let mut kernel = kernel(0, vec![todo("a", &[]), todo("b", &[])]);
     kernel.claim(2, "a");
     let forked = kernel.ok(KernelInput::Fork { from: SessionId::new(uuid::Uuid::nil()) });

@@ -25,7 +25,7 @@ fn sync_of(kernel: &mut KernelFixture, parent: u128, n: u128, kind: &str) {
 }
 
 #[test]
-fn t5_agents_of_a_capped_type_queue_and_others_pass_them() {
+fn agents_of_a_capped_type_queue_and_others_pass_them() {
     let mut kernel = capped(4, "build", 1);
     agent(&mut kernel, 2, "build");
     agent(&mut kernel, 3, "build");
@@ -38,7 +38,7 @@ fn t5_agents_of_a_capped_type_queue_and_others_pass_them() {
 }
 
 #[test]
-fn t5_a_cap_on_a_type_holds_for_those_who_come_back_from_a_wait_too() {
+fn a_cap_on_a_type_holds_for_those_who_come_back_from_a_wait_too() {
     let mut kernel = capped(4, "build", 1);
     agent(&mut kernel, 2, "build");
     agent(&mut kernel, 3, "build");
@@ -89,7 +89,7 @@ fn an_agent_whose_type_may_not_run_at_all_is_refused_rather_than_queued_for_ever
 }
 
 #[test]
-fn t5_while_memory_is_short_one_agent_begins_at_a_time() {
+fn while_memory_is_short_one_agent_begins_at_a_time() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 4, depth: 4, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);

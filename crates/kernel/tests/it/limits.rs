@@ -46,7 +46,7 @@ fn the_total_counts_agents_that_ever_were() {
 }
 
 #[test]
-fn t5_what_subagents_start_within_a_minute_is_counted_and_what_the_root_starts_is_not() {
+fn what_subagents_start_within_a_minute_is_counted_and_what_the_root_starts_is_not() {
     let mut kernel = KernelFixture::with(
         SessionLimits { live: 9, depth: 9, total: 99, rate: 2, ..SessionLimits::default() },
         |_| {},

@@ -40,7 +40,7 @@ fn objective(kernel: &mut KernelFixture, completion: ObjectiveReport) -> Vec<Str
 }
 
 #[test]
-fn x2_a_root_that_rests_without_a_word_on_its_objective_is_told_to_go_on() {
+fn a_root_that_rests_without_a_word_on_its_objective_is_told_to_go_on() {
     let mut kernel = flying(5);
     assert!(!kernel.kernel.is_continuation_due(), "it works");
     assert_eq!(kernel.refused(go_on("a")), "the root is not to be told to go on, or to come to its end");
@@ -53,7 +53,7 @@ fn x2_a_root_that_rests_without_a_word_on_its_objective_is_told_to_go_on() {
 }
 
 #[test]
-fn x2_interactive_sessions_are_never_told_to_go_on() {
+fn interactive_sessions_are_never_told_to_go_on() {
     let mut kernel = KernelFixture::new();
     rest(&mut kernel);
     assert!(!kernel.kernel.is_continuation_due());
@@ -66,7 +66,7 @@ fn x2_interactive_sessions_are_never_told_to_go_on() {
 }
 
 #[test]
-fn x2_nobody_is_told_to_go_on_while_agents_work_and_commands_do_not_count() {
+fn nobody_is_told_to_go_on_while_agents_work_and_commands_do_not_count() {
     let mut kernel = flying(5);
     kernel.child(2);
     kernel.spawn(3, |spec| spec.kind = TaskType::Shell);
@@ -81,7 +81,7 @@ fn x2_nobody_is_told_to_go_on_while_agents_work_and_commands_do_not_count() {
 }
 
 #[test]
-fn x2_the_limit_of_continuations_holds() {
+fn the_limit_of_continuations_holds() {
     let mut kernel = flying(2);
     for state in ["a", "b"] {
         rest(&mut kernel);
@@ -97,7 +97,7 @@ fn x2_the_limit_of_continuations_holds() {
 }
 
 #[test]
-fn x2_two_continuations_without_a_change_are_enough() {
+fn two_continuations_without_a_change_are_enough() {
     let mut kernel = flying(9);
     for state in ["a", "b", "b"] {
         rest(&mut kernel);
@@ -108,7 +108,7 @@ fn x2_two_continuations_without_a_change_are_enough() {
 }
 
 #[test]
-fn x2_the_count_survives_the_owner() {
+fn the_count_survives_the_owner() {
     let mut kernel = flying(1);
     rest(&mut kernel);
     kernel.ok(go_on("a"));
@@ -120,7 +120,7 @@ fn x2_the_count_survives_the_owner() {
 }
 
 #[test]
-fn x2_what_the_root_reports_ends_it_once() {
+fn what_the_root_reports_ends_it_once() {
     let done = || ObjectiveReport::Done { summary: "all".into() };
     for completion in [done(), ObjectiveReport::Blocked { summary: "some".into(), reason: "no key".into() }] {
         let mut kernel = flying(5);
@@ -137,7 +137,7 @@ fn x2_what_the_root_reports_ends_it_once() {
 }
 
 #[test]
-fn x2_only_the_root_reports() {
+fn only_the_root_reports() {
     let mut kernel = flying(5);
     kernel.child(2);
     let run = kernel.run(2);
@@ -149,7 +149,7 @@ fn x2_only_the_root_reports() {
 }
 
 #[test]
-fn x2_whoever_stops_the_root_ends_its_objective() {
+fn whoever_stops_the_root_ends_its_objective() {
     for input in [KernelInput::Interrupt(id(1)), KernelInput::Stop { by: CancelBy::User }] {
         let mut kernel = flying(5);
         assert!(stopped(&kernel.ok(input.clone())), "{input:?}");
@@ -162,7 +162,7 @@ fn x2_whoever_stops_the_root_ends_its_objective() {
 }
 
 #[test]
-fn x2_an_activation_that_failed_is_not_continued() {
+fn an_activation_that_failed_is_not_continued() {
     let mut kernel = flying(5);
     let run = kernel.run(1);
     let ending = RunEnding::Failed { kind: FailKind::Model, message: "no key".into() };
@@ -195,7 +195,7 @@ fn planning() -> KernelFixture {
 }
 
 #[test]
-fn x1_a_plan_that_is_approved_changes_the_mode_in_the_same_decision() {
+fn a_plan_that_is_approved_changes_the_mode_in_the_same_decision() {
     for (action, mode) in [
         (PlanAction::Interactive, SessionMode::Interactive),
         (PlanAction::Autopilot, SessionMode::Autopilot),
@@ -212,7 +212,7 @@ fn x1_a_plan_that_is_approved_changes_the_mode_in_the_same_decision() {
 }
 
 #[test]
-fn x1_a_plan_that_nobody_carries_out_stays_one_until_the_last_word() {
+fn a_plan_that_nobody_carries_out_stays_one_until_the_last_word() {
     let mut kernel = planning();
     let until = kernel.now;
     plan(&mut kernel, Some(until), PlanAction::ExitOnly);
@@ -226,7 +226,7 @@ fn x1_a_plan_that_nobody_carries_out_stays_one_until_the_last_word() {
 }
 
 #[test]
-fn x1_a_person_s_words_leave_the_mode_as_it_is() {
+fn a_person_s_words_leave_the_mode_as_it_is() {
     let mut kernel = planning();
     let ask = plan(&mut kernel, None, PlanAction::ExitOnly);
     let allow = KernelInput::Decide {
@@ -244,7 +244,7 @@ fn x1_a_person_s_words_leave_the_mode_as_it_is() {
 }
 
 #[test]
-fn x1_only_the_root_in_plan_mode_has_a_plan_to_leave() {
+fn only_the_root_in_plan_mode_has_a_plan_to_leave() {
     let mut kernel = KernelFixture::new();
     let run = kernel.root;
     let turn = kernel.runs(run, &["p"]);
@@ -260,7 +260,7 @@ fn x1_only_the_root_in_plan_mode_has_a_plan_to_leave() {
 }
 
 #[test]
-fn x4_the_mode_stays_over_adoption_and_fork() {
+fn the_mode_stays_over_adoption_and_fork() {
     let mut kernel = planning();
     kernel.ok(KernelInput::Adopt { fence: Fence(2), config: crate::fixture::terms() });
     kernel.ok(KernelInput::Fork { from: SessionId::new(uuid::Uuid::nil()) });
@@ -268,7 +268,7 @@ fn x4_the_mode_stays_over_adoption_and_fork() {
 }
 
 #[test]
-fn d1_a_model_is_chosen_once_kept_in_every_mode_and_named_anew_by_the_next_owner() {
+fn a_model_is_chosen_once_kept_in_every_mode_and_named_anew_by_the_next_owner() {
     let mut kernel = KernelFixture::new();
     let choose = |model: &str| KernelInput::SetModel { model: model.into(), by: Principal::User };
     assert_eq!(kernel.kernel.root_control().model, None);

@@ -11,7 +11,7 @@ fn row(status: TodoStatus) -> KernelInput {
 }
 
 #[test]
-fn f5_new_words_for_a_todo_whose_worker_just_ended_do_not_open_it_again() {
+fn new_words_for_a_todo_whose_worker_just_ended_do_not_open_it_again() {
     let mut kernel = KernelFixture::new();
     kernel.ok(row(TodoStatus::Pending));
     kernel.ok(KernelInput::BeginFleet(FleetConfig {

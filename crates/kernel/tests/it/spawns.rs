@@ -18,7 +18,7 @@ fn defined(spawn: TaskSpawn, digest: &str) -> KernelInput {
 }
 
 #[test]
-fn t4_a_background_agent_starts_with_its_call_and_the_call_is_answered_in_the_same_step() {
+fn a_background_agent_starts_with_its_call_and_the_call_is_answered_in_the_same_step() {
     let mut kernel = wide();
     let root = kernel.root;
     let turn = kernel.calls(root, &["a", "b"]);
@@ -37,7 +37,7 @@ fn t4_a_background_agent_starts_with_its_call_and_the_call_is_answered_in_the_sa
 }
 
 #[test]
-fn t4_the_agents_of_one_message_start_together_and_each_call_waits_for_its_own() {
+fn the_agents_of_one_message_start_together_and_each_call_waits_for_its_own() {
     let mut kernel = wide();
     let root = kernel.root;
     let turn = kernel.calls(root, &["a", "b", "c"]);
@@ -111,7 +111,7 @@ fn a_definition_is_kept_once_whoever_owns_the_session() {
 }
 
 #[test]
-fn r5_a_call_that_started_an_agent_is_never_answered_as_interrupted() {
+fn a_call_that_started_an_agent_is_never_answered_as_interrupted() {
     let mut kernel = wide();
     let root = kernel.root;
     let turn = kernel.calls(root, &["a", "b"]);

@@ -42,7 +42,7 @@ fn a_wait_for_what_has_ended_is_over_at_once() {
 }
 
 #[test]
-fn k3_a_wait_for_what_no_task_does_ends_when_its_run_says_so() {
+fn a_wait_for_what_no_task_does_ends_when_its_run_says_so() {
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
     let turn = kernel.runs(root, &["w", "x"]);

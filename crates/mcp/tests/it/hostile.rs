@@ -16,7 +16,7 @@ fn names(offer: &bosun_mcp::McpToolList) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn d2_a_server_is_greeted_and_its_tools_are_read_page_by_page() {
+async fn a_server_is_greeted_and_its_tools_are_read_page_by_page() {
     let line = Played::new(|message| match message["method"].as_str().unwrap() {
         "initialize" => result(message, json!({ "protocolVersion": "2025-03-26" })),
         "tools/list" if message["params"]["cursor"].is_null() => {

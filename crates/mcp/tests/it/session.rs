@@ -33,7 +33,7 @@ fn sum(params: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn d2_a_model_calls_a_tool_of_a_server() {
+async fn a_model_calls_a_tool_of_a_server() {
     let line = Played::with(json!([{ "name": "add", "description": "Adds." }]), sum);
     let run = scenario()
         .script(ADDS)
@@ -49,7 +49,7 @@ async fn d2_a_model_calls_a_tool_of_a_server() {
 }
 
 #[tokio::test]
-async fn d2_a_tool_of_a_server_is_not_run_without_permission() {
+async fn a_tool_of_a_server_is_not_run_without_permission() {
     let line = Played::with(json!([{ "name": "add" }]), sum);
     let run = scenario()
         .script(ADDS)

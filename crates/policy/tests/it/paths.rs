@@ -193,7 +193,7 @@ fn a_name_that_is_no_text_is_still_judged() {
 }
 
 #[test]
-fn a8_a_checkout_inside_bosuns_home_may_be_worked_in_and_what_is_around_it_may_not() {
+fn a_checkout_inside_bosuns_home_may_be_worked_in_and_what_is_around_it_may_not() {
     let own = "/home/ann/.bosun/checkouts/ses-1/task-1";
     let usual = policy(AllowAll, &[]);
     let controls = usual.controls.iter().cloned().chain([format!("{own}/.bosun").into()]).collect();

@@ -4,11 +4,11 @@ use crate::drive;
 use crate::replay::replay;
 
 #[test]
-fn d6_messages_that_are_lines_are_read_or_refused() {
+fn messages_that_are_lines_are_read_or_refused() {
     replay("lines", drive::lines);
 }
 
 #[test]
-fn d6_messages_with_a_length_are_read_or_refused() {
+fn messages_with_a_length_are_read_or_refused() {
     replay("counted", drive::counted);
 }

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f8_what_was_done_is_done_until_somebody_wants_something_else() {
+    fn what_was_done_is_done_until_somebody_wants_something_else() {
         let (root, worker) = (TaskId::new(Uuid::from_u128(1)), TaskId::new(Uuid::from_u128(2)));
         let changed = |by| Event::TodosChanged { by, changed: vec![Todo::new("a", "A")], gone: Vec::new(), upto: 0 };
         let done = Event::TodoDone { todo: "a".into(), fence: Some(1), reused: None };

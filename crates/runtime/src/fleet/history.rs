@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_plan_that_was_broken_off_is_asked_for_again_and_a_whole_one_is_not() {
+    fn a_plan_that_was_broken_off_is_asked_for_again_and_a_whole_one_is_not() {
         let whole = begun_again(TaskOutcome::Completed);
         assert_eq!((whole.plan_requests, whole.was_asked), (1, false));
         let half = begun_again(TaskOutcome::Failed { kind: FailKind::Internal, message: "no model".into() });

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_fleet_plans_works_looks_and_ends() {
+    fn a_fleet_plans_works_looks_and_ends() {
         let due = || FleetSnapshot { due: vec!["a".into()], has_ready: true, ..seen() };
         assert_eq!(next_step(seen(), &PastFleet::default(), JUDGED), FleetStep::Plan);
         assert_eq!(next_step(due(), &planned(), DriverState { plan_judged: false, limit: None }), FleetStep::Judge);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_nothing_begins_while_the_plan_may_be_half_written() {
+    fn nothing_begins_while_the_plan_may_be_half_written() {
         let busy = FleetSnapshot { root_is_idle: false, due: vec!["a".into()], has_ready: true, ..seen() };
         for past in [PastFleet::default(), planned()] {
             assert_eq!(next_step(busy.clone(), &past, JUDGED), FleetStep::Wait);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn x3_after_a_limit_nothing_begins_and_what_is_held_ends_first() {
+    fn after_a_limit_nothing_begins_and_what_is_held_ends_first() {
         let halted = DriverState { plan_judged: true, limit: Some(FleetLimit::Budget) };
         let due = FleetSnapshot { due: vec!["a".into()], has_ready: true, ..seen() };
         assert_eq!(next_step(FleetSnapshot { has_claimed: true, ..due.clone() }, &planned(), halted), FleetStep::Wait);

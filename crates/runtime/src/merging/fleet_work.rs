@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn f8_what_a_todo_brought_is_what_whoever_did_it_sealed() {
+    fn what_a_todo_brought_is_what_whoever_did_it_sealed() {
         let mut works = FleetWork::default();
         let done = |fence| Event::TodoDone { todo: "a".into(), fence, reused: None };
         read(&mut works, 1, Event::FleetBegan(terms()));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_what_an_earlier_run_did_is_merged_once() {
+    fn what_an_earlier_run_did_is_merged_once() {
         let mut works = FleetWork::default();
         let reused = |n| {
             let brought = protocol::ReusedResult { result: String::new(), commit: Some(commit(n).to_string()) };
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn f8_work_of_a_todo_that_is_gone_is_left_out() {
+    fn work_of_a_todo_that_is_gone_is_left_out() {
         let mut works = FleetWork::default();
         for (todo, task) in [("a", 2), ("b", 3)] {
             seal(&mut works, task, 1);

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn f8_what_others_depend_on_comes_first_then_what_was_written_first() {
+    fn what_others_depend_on_comes_first_then_what_was_written_first() {
         let order = order(&[("z", &[]), ("last", &["b", "z"]), ("b", &["a"]), ("a", &[]), ("c", &["z", "gone"])]);
         assert_eq!(sorted(&order), ["z", "a", "b", "c", "last"]);
         assert_eq!(order.all_dependencies(&"last".into()), ["a", "b", "z"].map(TodoId::from).into());
@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn f8_nothing_comes_before_what_it_depends_on(edges in prop::collection::vec((0..30_usize, 0..30_usize), 0..80)) {
+        fn nothing_comes_before_what_it_depends_on(edges in prop::collection::vec((0..30_usize, 0..30_usize), 0..80)) {
             let name = |n: usize| TodoId(format!("t{n}"));
             let above = |n| edges.iter().filter(|(a, b)| n == *a.max(b) && a != b).map(|(a, b)| name(*a.min(b))).collect();
             let order = MergeOrder::from_todos((0..30).map(|n| (name(n), (n * 7 % 30) as u64, above(n))));

@@ -122,7 +122,7 @@ async fn until(clock: &FakeClock, what: &str, holds: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn q18_when_one_account_is_used_up_only_its_users_wait() {
+async fn when_one_account_is_used_up_only_its_users_wait() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("work")).unwrap();
     let clock = Arc::new(FakeClock::default());

@@ -157,7 +157,7 @@ fn all(of: [TodoStatus; 3]) -> Vec<(String, TodoStatus)> {
 use TodoStatus::{Blocked, Done, InProgress, Pending};
 
 #[tokio::test]
-async fn f1_without_a_fleet_the_table_is_the_truth_whoever_writes_it() {
+async fn without_a_fleet_the_table_is_the_truth_whoever_writes_it() {
     let mut stage = TodoTestSession::open().await;
     stage.plan().await;
     assert_eq!(stage.statuses(), all([Pending; 3]));
@@ -175,7 +175,7 @@ async fn f1_without_a_fleet_the_table_is_the_truth_whoever_writes_it() {
 }
 
 #[tokio::test]
-async fn f1_a_worker_can_mark_neither_its_own_todo_done_nor_another_while_a_fleet_works() {
+async fn a_worker_can_mark_neither_its_own_todo_done_nor_another_while_a_fleet_works() {
     let mut stage = TodoTestSession::open().await;
     stage.plan().await;
     stage.give(KernelInput::BeginFleet(terms())).await;
@@ -196,7 +196,7 @@ async fn f1_a_worker_can_mark_neither_its_own_todo_done_nor_another_while_a_flee
 }
 
 #[tokio::test]
-async fn f1_the_root_and_people_plan_while_a_fleet_works() {
+async fn the_root_and_people_plan_while_a_fleet_works() {
     let mut stage = TodoTestSession::open().await;
     stage.plan().await;
     stage.give(KernelInput::BeginFleet(terms())).await;
@@ -217,7 +217,7 @@ async fn f1_the_root_and_people_plan_while_a_fleet_works() {
 }
 
 #[tokio::test]
-async fn f1_a_change_that_nobody_vouches_for_is_not_a_persons() {
+async fn a_change_that_nobody_vouches_for_is_not_a_persons() {
     let mut stage = TodoTestSession::open().await;
     stage.plan().await;
     stage.give(KernelInput::BeginFleet(terms())).await;
@@ -247,7 +247,7 @@ async fn f1_a_change_that_nobody_vouches_for_is_not_a_persons() {
 }
 
 #[tokio::test]
-async fn f1_a_change_that_its_process_could_not_tell_is_told_by_the_next_with_the_same_author() {
+async fn a_change_that_its_process_could_not_tell_is_told_by_the_next_with_the_same_author() {
     let mut stage = TodoTestSession::open().await;
     stage.plan().await;
     stage.give(KernelInput::BeginFleet(terms())).await;
@@ -275,7 +275,7 @@ async fn f1_a_change_that_its_process_could_not_tell_is_told_by_the_next_with_th
 }
 
 #[tokio::test]
-async fn f1_what_was_changed_while_nobody_ran_the_session_is_taken_over_first() {
+async fn what_was_changed_while_nobody_ran_the_session_is_taken_over_first() {
     let mut stage = TodoTestSession::open().await;
     stage.plan().await;
     let (home, id) = (stage.session.home().clone(), stage.session.id());

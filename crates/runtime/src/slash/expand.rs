@@ -212,7 +212,7 @@ mod tests {
     use super::shell_safe_word;
 
     #[test]
-    fn s1_a_shell_gets_no_sign_from_the_words_after_a_command() {
+    fn a_shell_gets_no_sign_from_the_words_after_a_command() {
         for word in
             ["HEAD~1; rm -rf /", "$(id)", "`id`", "a|b", "a>b", "'", "\"", "a\nb", "*", "a&b", "~/x", "a ~", "\\"]
         {

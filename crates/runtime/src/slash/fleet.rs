@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f3_the_fleet_is_told_its_protocol_in_few_words() {
+    fn the_fleet_is_told_its_protocol_in_few_words() {
         assert!(FLEET.len() < 2048, "{} bytes", FLEET.len());
         let protocol = [
             "SELECT id, title, status FROM todos",
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn f2_people_are_shown_the_request_and_not_the_protocol() {
+    fn people_are_shown_the_request_and_not_the_protocol() {
         let SlashPrompt { text, display, .. } = prompt(Some("  port it \n"));
         assert_eq!(display, "Fleet deployed: port it");
         assert!(text.starts_with(FLEET) && text.ends_with("\nUser request: port it"));

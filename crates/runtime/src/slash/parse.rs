@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s1_only_a_slash_and_a_word_make_a_command() {
+    fn only_a_slash_and_a_word_make_a_command() {
         let name = |text| parse(text).map(|typed| typed.name);
         assert_eq!(name("/help"), Some("help".into()));
         assert_eq!(name("/Security_Review x"), Some("security-review".into()));

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_of_two_with_the_same_name_the_stronger_counts() {
+    fn of_two_with_the_same_name_the_stronger_counts() {
         let registry = registry();
         let kind = |name: &str| registry.commands().find(|slash| slash.name == name).map(|slash| slash.kind);
         assert_eq!(kind("fleet"), Some(SlashKind::BuiltIn));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_what_resolves_to_nothing_is_told_with_what_was_meant() {
+    fn what_resolves_to_nothing_is_told_with_what_was_meant() {
         let registry = registry();
         let problem = |text: &str| match registry.parse(text) {
             SlashLookup::Unavailable(outcome) => outcome.complaint().unwrap(),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_names_have_aliases_and_beginnings() {
+    fn names_have_aliases_and_beginnings() {
         let registry = registry();
         let name = |text: &str| match registry.parse(text) {
             SlashLookup::Command(found) => found.name().to_owned(),

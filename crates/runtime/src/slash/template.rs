@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_a_text_is_taken_apart() {
+    fn a_text_is_taken_apart() {
         let text = "Look at !`git diff $1` and @src/lib.rs, wow!`x` me@mail.org @team (@a.md). @$1";
         let expected = [
             SlashTextPiece::Text("Look at "),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_words_are_put_where_the_text_wants_them() {
+    fn words_are_put_where_the_text_wants_them() {
         assert_eq!(filled("Fix $1 in $2: $ARGUMENTS!", "bug \"a b\""), "Fix bug in a b: bug \"a b\"!");
         assert_eq!(filled("It costs $10, $5.50 and $ARGUMENTSX $", "x"), "It costs $10, $5.50 and $ARGUMENTSX $");
         assert_eq!(filled("[$3]", "one"), "[]");
@@ -225,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn s1_words_are_data_and_nothing_in_them_is_read_again() {
+    fn words_are_data_and_nothing_in_them_is_read_again() {
         assert_eq!(filled("<$ARGUMENTS>", "$1 ${input:x} !`rm` @f.md"), "<$1 ${input:x} !`rm` @f.md>");
         assert_eq!(filled("<$1|$2>", "$2 $ARGUMENTS"), "<$2|$ARGUMENTS>");
     }
 
     #[test]
-    fn s1_any_text_can_be_taken_apart() {
+    fn any_text_can_be_taken_apart() {
         let parts = ["!`", "`", "@", "$", "$1", "${input:", "}", "é", "\n", "ARGUMENTS", "\"", "'", "a", "."];
         for seed in 0..20_000_usize {
             let pick = |n: usize| parts[(seed / parts.len().pow(n as u32 % 4) + n * seed) % parts.len()];

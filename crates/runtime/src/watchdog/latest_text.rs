@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r3_the_latest_turn_that_said_anything_has_the_last_word() {
+    fn the_latest_turn_that_said_anything_has_the_last_word() {
         let words = LatestText::default();
         words.begin("before");
         assert_eq!(words.text(), "before");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn r3_words_without_end_take_bounded_room() {
+    fn words_without_end_take_bounded_room() {
         let words = LatestText::default();
         for _ in 0..100 {
             words.push(Turn(1), &"é".repeat(1000));

@@ -108,25 +108,25 @@ mod tests {
     }
 
     #[test]
-    fn r6_silence_is_found_once_and_ends_with_the_first_sign() {
+    fn silence_is_found_once_and_ends_with_the_first_sign() {
         let found = findings("..x...x....x", &watch(3, 9));
         let stalled = StallFinding::Stalled(secs(3));
         assert_eq!(found, [(5, stalled), (6, StallFinding::Recovered), (9, stalled), (11, StallFinding::Recovered)]);
     }
 
     #[test]
-    fn r6_what_stays_silent_is_given_up_once() {
+    fn what_stays_silent_is_given_up_once() {
         let found = findings("x........x.", &watch(3, 5));
         assert_eq!(found, [(3, StallFinding::Stalled(secs(3))), (5, StallFinding::Aborted(secs(5)))]);
     }
 
     #[test]
-    fn r6_one_who_has_no_patience_gives_up_at_once() {
+    fn one_who_has_no_patience_gives_up_at_once() {
         assert_eq!(findings("...", &watch(5, 0)), [(0, StallFinding::Aborted(secs(1)))]);
     }
 
     #[test]
-    fn r6_mail_to_a_silent_task_is_no_sign_of_its_life() {
+    fn mail_to_a_silent_task_is_no_sign_of_its_life() {
         assert!(!is_sign_of_life(&Event::TaskUnstalled));
         assert!(is_sign_of_life(&Event::SlotRegained));
     }

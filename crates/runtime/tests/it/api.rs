@@ -121,7 +121,7 @@ const DELEGATES: &str = "
 ";
 
 #[tokio::test]
-async fn r1_a_client_reads_whole_records_and_tells_refusals_apart() {
+async fn a_client_reads_whole_records_and_tells_refusals_apart() {
     let mut driver = scenario().script(&rules(DELEGATES)).ready().open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
@@ -213,7 +213,7 @@ async fn an_unknown_method_is_an_error_and_the_connection_lives() {
 }
 
 #[tokio::test]
-async fn f7_todos_are_added_changed_and_listed_and_mistakes_are_named() {
+async fn todos_are_added_changed_and_listed_and_mistakes_are_named() {
     let mut driver = scenario().ready().open(SessionStart::New).await;
     let (client, _notifications) = connect(&driver).await;
     let added: TodoView =

@@ -33,7 +33,7 @@ fn status(run: &PlayedSession, task: &str, call: &str) -> Option<ToolResultStatu
 }
 
 #[tokio::test]
-async fn a6_a_coordinator_that_has_only_task_starts_an_explorer_that_greps() {
+async fn a_coordinator_that_has_only_task_starts_an_explorer_that_greps() {
     let script = rules(
         "  - when: { agent: explorer, turn: 1 }
     answer:
@@ -91,7 +91,7 @@ fn denied(run: &PlayedSession) -> usize {
 }
 
 #[tokio::test]
-async fn a6_a_deny_of_the_root_holds_at_every_depth() {
+async fn a_deny_of_the_root_holds_at_every_depth() {
     for first in ["", ", mode: background"] {
         let run = chain(first).prompt("go").run().await;
         assert_eq!(run.file("forbidden"), None);
@@ -102,7 +102,7 @@ async fn a6_a_deny_of_the_root_holds_at_every_depth() {
 }
 
 #[tokio::test]
-async fn a6_a_deny_of_the_root_holds_for_agents_that_go_on_after_a_crash() {
+async fn a_deny_of_the_root_holds_for_agents_that_go_on_after_a_crash() {
     let stage = chain("").ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
@@ -120,7 +120,7 @@ async fn a6_a_deny_of_the_root_holds_for_agents_that_go_on_after_a_crash() {
 }
 
 #[tokio::test]
-async fn a6_a_mode_of_an_agent_only_narrows() {
+async fn a_mode_of_an_agent_only_narrows() {
     let script = rules(
         "  - when: { agent: planner|bold, turn: 1 }
     answer:

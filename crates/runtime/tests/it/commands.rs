@@ -54,7 +54,7 @@ async fn a_command_is_applied_by_a_running_session_and_by_the_next_owner() {
 }
 
 #[tokio::test]
-async fn r8_whoever_gives_a_command_reads_what_became_of_it() {
+async fn whoever_gives_a_command_reads_what_became_of_it() {
     let stage = heard();
     let mut driver = stage.open(SessionStart::New).await;
     let stranger = TaskId::new("0000000000000000000000000000ffff".parse().unwrap());

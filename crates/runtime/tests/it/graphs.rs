@@ -259,7 +259,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn f1_the_graph_and_the_table_agree_after_each_look_whoever_changed_them() {
+async fn the_graph_and_the_table_agree_after_each_look_whoever_changed_them() {
     let mut seen = BTreeSet::new();
     for seed in 1..=16 {
         let mut world = World::new(seed).await;

@@ -88,7 +88,7 @@ fn order(run: &PlayedSession, wanted: &[fn(&Event) -> bool]) -> Vec<usize> {
 }
 
 #[tokio::test]
-async fn a8_an_agent_works_in_its_own_checkout_and_its_parent_is_told_how_to_get_the_work() {
+async fn an_agent_works_in_its_own_checkout_and_its_parent_is_told_how_to_get_the_work() {
     let stage = ready(starts(
         "  - when: { turn: 1, system: 'checkout of your own' }
     answer:
@@ -122,7 +122,7 @@ async fn a8_an_agent_works_in_its_own_checkout_and_its_parent_is_told_how_to_get
 }
 
 #[tokio::test]
-async fn q40_without_a_repository_the_agent_fails_and_is_never_asked() {
+async fn without_a_repository_the_agent_fails_and_is_never_asked() {
     let stage = starts("  - when: { agent: maker }\n    answer: [say: worked]\n").ready();
     let run = play(&stage).await;
     let told = run.text();
@@ -131,7 +131,7 @@ async fn q40_without_a_repository_the_agent_fails_and_is_never_asked() {
 }
 
 #[tokio::test]
-async fn a8_agents_and_commands_below_it_work_in_the_same_checkout() {
+async fn agents_and_commands_below_it_work_in_the_same_checkout() {
     let stage = ready(starts(
         "  - when: { agent: worker, turn: 1 }
     answer:
@@ -155,7 +155,7 @@ async fn a8_agents_and_commands_below_it_work_in_the_same_checkout() {
 }
 
 #[tokio::test]
-async fn a8_the_users_files_and_other_checkouts_are_out_of_its_reach() {
+async fn the_users_files_and_other_checkouts_are_out_of_its_reach() {
     let scenario = starts(
         "  - when: { turn: 1 }
     answer:
@@ -197,7 +197,7 @@ const HANGS: &str = "  - when: { turn: 1 }
 ";
 
 #[tokio::test]
-async fn a8_after_a_crash_the_work_goes_on_in_the_same_checkout() {
+async fn after_a_crash_the_work_goes_on_in_the_same_checkout() {
     let stage = ready(starts(HANGS));
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
@@ -213,7 +213,7 @@ async fn a8_after_a_crash_the_work_goes_on_in_the_same_checkout() {
 }
 
 #[tokio::test]
-async fn q40_a_checkout_that_is_gone_after_a_crash_fails_the_task() {
+async fn a_checkout_that_is_gone_after_a_crash_fails_the_task() {
     let stage = ready(starts(HANGS));
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
@@ -231,7 +231,7 @@ async fn q40_a_checkout_that_is_gone_after_a_crash_fails_the_task() {
 }
 
 #[tokio::test]
-async fn a8_what_was_made_is_kept_when_the_agent_fails_too() {
+async fn what_was_made_is_kept_when_the_agent_fails_too() {
     let stage = ready(starts(
         "  - when: { turn: 1 }
     answer:
@@ -245,7 +245,7 @@ async fn a8_what_was_made_is_kept_when_the_agent_fails_too() {
 }
 
 #[tokio::test]
-async fn q41_a_folder_that_vanishes_under_a_command_is_an_error() {
+async fn a_folder_that_vanishes_under_a_command_is_an_error() {
     let script = rules(
         "  - when: { turn: 1 }
     answer:
@@ -270,7 +270,7 @@ async fn q41_a_folder_that_vanishes_under_a_command_is_an_error() {
 }
 
 #[tokio::test]
-async fn q40_what_an_owner_that_died_left_in_the_way_goes_to_the_trash() {
+async fn what_an_owner_that_died_left_in_the_way_goes_to_the_trash() {
     let stage = ready(starts(
         "  - when: { turn: 1 }
     answer:

@@ -59,7 +59,7 @@ fn modes(run: &PlayedSession) -> Vec<SessionMode> {
 }
 
 #[tokio::test]
-async fn x1_nobody_there_leaves_a_plan_and_nothing_else() {
+async fn nobody_there_leaves_a_plan_and_nothing_else() {
     let run = planner().prompt("plan it").run().await;
     assert_eq!(run.file("a.txt"), None, "{}", run.transcript());
     assert_eq!(modes(&run), [SessionMode::Plan, SessionMode::Interactive]);
@@ -69,7 +69,7 @@ async fn x1_nobody_there_leaves_a_plan_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn x1_an_approved_plan_is_carried_out() {
+async fn an_approved_plan_is_carried_out() {
     for (action, tells) in [
         (PlanAction::Interactive, "Carry it out now."),
         (PlanAction::Autopilot, "report with `task_complete`"),
@@ -89,7 +89,7 @@ async fn x1_an_approved_plan_is_carried_out() {
 }
 
 #[tokio::test]
-async fn x1_what_a_person_says_to_a_plan_reaches_the_model_in_plan_mode() {
+async fn what_a_person_says_to_a_plan_reaches_the_model_in_plan_mode() {
     let stage = planner().ask_wait(None).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let ask = asked(&mut driver).await;
@@ -104,7 +104,7 @@ async fn x1_what_a_person_says_to_a_plan_reaches_the_model_in_plan_mode() {
 }
 
 #[tokio::test]
-async fn x1_an_action_for_nobody_is_taken_at_once() {
+async fn an_action_for_nobody_is_taken_at_once() {
     let run = planner().plan_exit(PlanAction::Autopilot).prompt("plan it").run().await;
     assert_eq!(run.file("a.txt").as_deref(), Some("done"));
     assert_eq!(modes(&run), [SessionMode::Plan, SessionMode::Autopilot]);
@@ -112,7 +112,7 @@ async fn x1_an_action_for_nobody_is_taken_at_once() {
 }
 
 #[tokio::test]
-async fn x1_children_of_a_planner_change_nothing_either() {
+async fn children_of_a_planner_change_nothing_either() {
     let script = rules(
         r#"
   - when: { agent: worker, turn: 1 }
@@ -134,7 +134,7 @@ async fn x1_children_of_a_planner_change_nothing_either() {
 }
 
 #[tokio::test]
-async fn x1_the_plan_of_a_session_outlives_its_owner_and_its_mode_too() {
+async fn the_plan_of_a_session_outlives_its_owner_and_its_mode_too() {
     let stage = planner().mode(PermissionMode::AllowAll).ask_wait(None).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let (ask, id) = (asked(&mut driver).await, driver.id());
@@ -148,7 +148,7 @@ async fn x1_the_plan_of_a_session_outlives_its_owner_and_its_mode_too() {
 }
 
 #[tokio::test]
-async fn x4_mode_and_plan_stay_over_resume_and_fork() {
+async fn mode_and_plan_stay_over_resume_and_fork() {
     let stage = planner().ask_wait(None).ready();
     let mut driver = stage.open(SessionStart::New).await;
     asked(&mut driver).await;
@@ -180,7 +180,7 @@ const FORGETFUL: &str = r#"
 "#;
 
 #[tokio::test]
-async fn x2_it_goes_on_until_it_says_that_the_objective_is_met() {
+async fn it_goes_on_until_it_says_that_the_objective_is_met() {
     let run = pilot(&rules(FORGETFUL), 5).prompt("do it").run().await;
     assert_eq!(stops(&run), [(AutopilotStop::Complete { summary: "All three".into() }, 2)]);
     assert_eq!(run.text(), "Done.");
@@ -188,7 +188,7 @@ async fn x2_it_goes_on_until_it_says_that_the_objective_is_met() {
 }
 
 #[tokio::test]
-async fn x2_a_model_that_never_reports_stops_at_the_limit() {
+async fn a_model_that_never_reports_stops_at_the_limit() {
     let script = rules(
         r#"
   - when: { answered: { tool: create } }
@@ -202,7 +202,7 @@ async fn x2_a_model_that_never_reports_stops_at_the_limit() {
 }
 
 #[tokio::test]
-async fn x2_items_of_the_list_are_a_change() {
+async fn items_of_the_list_are_a_change() {
     let script = rules(
         r#"
   - when: { answered: { tool: TaskCreate } }
@@ -216,7 +216,7 @@ async fn x2_items_of_the_list_are_a_change() {
 }
 
 #[tokio::test]
-async fn x2_a_model_that_says_the_same_for_ever_stops_when_nothing_changes() {
+async fn a_model_that_says_the_same_for_ever_stops_when_nothing_changes() {
     let run = pilot(
         &turns("    - - say: I continue.\n").replace("agents:\n  main:\n    - -", "rules:\n  - answer:\n     -"),
         9,
@@ -267,7 +267,7 @@ async fn autopilot_ends_at_its_limit_of_turns() {
 }
 
 #[tokio::test]
-async fn x2_commands_that_only_repeat_are_no_change() {
+async fn commands_that_only_repeat_are_no_change() {
     let script = rules(
         r#"
   - when: { answered: { tool: shell } }
@@ -281,7 +281,7 @@ async fn x2_commands_that_only_repeat_are_no_change() {
 }
 
 #[tokio::test]
-async fn x2_who_is_blocked_is_not_told_to_go_on() {
+async fn who_is_blocked_is_not_told_to_go_on() {
     let script = turns(
         "
     - - call: { tool: task_complete, input: { summary: half, status: blocked, reason: no key } }
@@ -294,7 +294,7 @@ async fn x2_who_is_blocked_is_not_told_to_go_on() {
 }
 
 #[tokio::test]
-async fn x2_agents_that_work_are_waited_for_at_no_cost() {
+async fn agents_that_work_are_waited_for_at_no_cost() {
     let script = rules(
         r#"
   - when: { agent: worker }
@@ -317,7 +317,7 @@ async fn x2_agents_that_work_are_waited_for_at_no_cost() {
 }
 
 #[tokio::test]
-async fn x2_whoever_reports_before_its_agents_end_hears_of_them_and_is_done() {
+async fn whoever_reports_before_its_agents_end_hears_of_them_and_is_done() {
     let script = rules(
         r#"
   - when: { agent: worker }
@@ -339,7 +339,7 @@ async fn x2_whoever_reports_before_its_agents_end_hears_of_them_and_is_done() {
 }
 
 #[tokio::test]
-async fn x2_a_person_who_stops_it_ends_it() {
+async fn a_person_who_stops_it_ends_it() {
     let script = rules("  - answer:\n      - say: working\n      - hang: true\n");
     let stage = pilot(&script, 5).ready();
     let mut driver = stage.open(SessionStart::New).await;
@@ -351,7 +351,7 @@ async fn x2_a_person_who_stops_it_ends_it() {
 }
 
 #[tokio::test]
-async fn x2_the_count_goes_on_after_a_crash() {
+async fn the_count_goes_on_after_a_crash() {
     let script = rules(
         r#"
   - when: { turn: 2 }
@@ -381,7 +381,7 @@ async fn x2_the_count_goes_on_after_a_crash() {
 }
 
 #[tokio::test]
-async fn x2_an_objective_puts_a_session_on_autopilot() {
+async fn an_objective_puts_a_session_on_autopilot() {
     let stage = scenario().script(&rules(FORGETFUL)).ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.session().set_objective("do it").await.unwrap();
@@ -391,7 +391,7 @@ async fn x2_an_objective_puts_a_session_on_autopilot() {
 }
 
 #[tokio::test]
-async fn x2_not_asking_the_user_is_no_autopilot() {
+async fn not_asking_the_user_is_no_autopilot() {
     let run = scenario().script(&rules(FORGETFUL)).no_ask_user().prompt("do it").run().await;
     assert_eq!(run.text(), "Step 1.");
     assert_eq!(run.count(|event| matches!(event, Event::AutopilotContinued { .. })), 0);
@@ -399,7 +399,7 @@ async fn x2_not_asking_the_user_is_no_autopilot() {
 }
 
 #[tokio::test]
-async fn x2_time_that_is_up_is_not_continued() {
+async fn time_that_is_up_is_not_continued() {
     let last = "  - when: { prompt: 'your last answer' }\n    answer: [say: this far I came]\n";
     let script = rules(&format!("{last}  - answer:\n      - say: working\n      - hang: true\n"));
     let mut driver = pilot(&script, 5).timeout(TIME).ready().open(SessionStart::New).await;
@@ -412,7 +412,7 @@ async fn x2_time_that_is_up_is_not_continued() {
 }
 
 #[tokio::test]
-async fn x1_requests_begin_as_the_one_before_when_the_mode_changes() {
+async fn requests_begin_as_the_one_before_when_the_mode_changes() {
     let stage = scenario().script(&rules("  - answer: [say: \"Turn ${turn}.\"]\n")).ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("one", MailDelivery::FollowUp).await;

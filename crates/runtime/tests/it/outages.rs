@@ -85,7 +85,7 @@ fn marks() -> String {
 }
 
 #[tokio::test]
-async fn q19_a_used_up_quota_parks_the_whole_tree_and_lets_it_go_on_with_nothing_done_twice() {
+async fn a_used_up_quota_parks_the_whole_tree_and_lets_it_go_on_with_nothing_done_twice() {
     let model = Metered::new(&marks(), 1 + 2 * AGENTS);
     let limits = kernel::SessionLimits { live: 6, ..kernel::SessionLimits::default() };
     let stage = scenario().model(Arc::clone(&model) as Arc<dyn Model>).allow_all().limits(limits).ready();
@@ -126,7 +126,7 @@ async fn q19_a_used_up_quota_parks_the_whole_tree_and_lets_it_go_on_with_nothing
 }
 
 #[tokio::test]
-async fn q2_a_stream_that_is_cut_after_a_call_runs_nothing_and_is_asked_again() {
+async fn a_stream_that_is_cut_after_a_call_runs_nothing_and_is_asked_again() {
     let script = rules(
         "  - when: { turn: 1, attempt: 1 }
     answer:
@@ -141,7 +141,7 @@ async fn q2_a_stream_that_is_cut_after_a_call_runs_nothing_and_is_asked_again() 
 }
 
 #[tokio::test]
-async fn q2_a_stream_that_is_cut_every_time_is_a_failure() {
+async fn a_stream_that_is_cut_every_time_is_a_failure() {
     let script = rules(
         "  - answer:
       - say: I shall
@@ -190,7 +190,7 @@ async fn a_key_that_is_revoked_in_the_middle_parks_its_user_and_what_was_done_st
 }
 
 #[tokio::test]
-async fn q41_a_folder_that_is_gone_is_an_error_and_no_empty_success() {
+async fn a_folder_that_is_gone_is_an_error_and_no_empty_success() {
     let script = rules(
         "  - when: { turn: 1 }
     answer:

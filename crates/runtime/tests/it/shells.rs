@@ -143,7 +143,7 @@ impl Disk for Full {
 }
 
 #[tokio::test]
-async fn r9_a_disk_at_its_floor_costs_a_command_its_output_and_not_the_session_its_life() {
+async fn a_disk_at_its_floor_costs_a_command_its_output_and_not_the_session_its_life() {
     let then = "  - when: { turn: 2 }
     answer:
       - call: { id: wait, tool: read_shell, input: { name: seq, wait_secs: 300 } }

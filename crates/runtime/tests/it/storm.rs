@@ -56,7 +56,7 @@ async fn begun() -> (SessionFixture, SessionDriver) {
 }
 
 #[tokio::test]
-async fn r5_messages_over_twenty_deaths_are_each_read_once_and_in_order() {
+async fn messages_over_twenty_deaths_are_each_read_once_and_in_order() {
     let (stage, mut driver) = begun().await;
     let mut dice = Dice(7);
     let (mut accepted, mut posted, mut stopped) = (Vec::new(), 0, None);

@@ -23,7 +23,7 @@ fn suggested(run: &PlayedSession) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn s5_a_suggestion_is_an_event_and_not_part_of_the_answer() {
+async fn a_suggestion_is_an_event_and_not_part_of_the_answer() {
     let on = run(true).await;
     assert_eq!((on.text(), suggested(&on)), ("The tests pass.", vec!["commit it"]));
     let off = run(false).await;

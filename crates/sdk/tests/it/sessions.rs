@@ -53,7 +53,7 @@ fn tide(calls: &Arc<AtomicUsize>) -> FunctionTool {
 }
 
 #[tokio::test]
-async fn d5_a_tool_of_the_program_runs_when_a_rule_allows_it() {
+async fn a_tool_of_the_program_runs_when_a_rule_allows_it() {
     let (place, calls) = (place(LOOKS_UP), Arc::default());
     let session = place.session().tool(tide(&calls)).open().await.unwrap();
     let answer = session.prompt("when?").await.unwrap();
@@ -67,7 +67,7 @@ async fn d5_a_tool_of_the_program_runs_when_a_rule_allows_it() {
 }
 
 #[tokio::test]
-async fn d5_a_program_decides_on_what_is_asked() {
+async fn a_program_decides_on_what_is_asked() {
     let (place, calls) = (place(LOOKS_UP), Arc::default());
     let session = place.session().tool(tide(&calls)).wait_for_decisions().open().await.unwrap();
     let mut events = session.events();
@@ -92,7 +92,7 @@ async fn d5_a_program_decides_on_what_is_asked() {
 }
 
 #[tokio::test]
-async fn d5_agents_are_started_waited_for_and_seen() {
+async fn agents_are_started_waited_for_and_seen() {
     let place = place("  - when: { agent: counter }\n    answer: [say: twelve]\n  - answer: [say: done]\n");
     let counter =
         AgentSpec { name: "counter".into(), user_invocable: true, model_invocable: true, ..AgentSpec::default() };
@@ -112,7 +112,7 @@ async fn d5_agents_are_started_waited_for_and_seen() {
 }
 
 #[tokio::test]
-async fn d5_a_session_is_left_and_gone_on_with() {
+async fn a_session_is_left_and_gone_on_with() {
     let place = place("  - answer: [say: 'turn ${turn}: ${prompt}']\n");
     let session = place.session().deny("shell").open().await.unwrap();
     let id = session.id();
@@ -134,7 +134,7 @@ async fn d5_a_session_is_left_and_gone_on_with() {
 }
 
 #[tokio::test]
-async fn d5_what_cannot_be_is_said_in_words() {
+async fn what_cannot_be_is_said_in_words() {
     let place = place("  - answer: [say: hello]\n");
     let words = |error: Error| error.to_string();
     let unnamed = place.bosun.session().cwd(place.folder()).open().await;

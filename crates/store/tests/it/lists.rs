@@ -43,7 +43,7 @@ fn ids(items: &[ListItem]) -> Vec<u32> {
 }
 
 #[test]
-fn k1_an_item_is_made_moved_found_and_deleted_for_good() {
+fn an_item_is_made_moved_found_and_deleted_for_good() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let item = make(&list, "write the parser");
@@ -63,7 +63,7 @@ fn k1_an_item_is_made_moved_found_and_deleted_for_good() {
 }
 
 #[test]
-fn k1_a_change_that_changes_nothing_is_none() {
+fn a_change_that_changes_nothing_is_none() {
     let fixture = fixture();
     let list = team(&fixture.home);
     make(&list, "a");
@@ -74,7 +74,7 @@ fn k1_a_change_that_changes_nothing_is_none() {
 }
 
 #[test]
-fn k1_metadata_is_merged_and_null_takes_a_field_away() {
+fn metadata_is_merged_and_null_takes_a_field_away() {
     let fixture = fixture();
     let list = team(&fixture.home);
     list.create(NewItem { metadata: object(json!({"a": 1, "b": [2]})), ..new("x") }, Timestamp(1)).unwrap();
@@ -83,7 +83,7 @@ fn k1_metadata_is_merged_and_null_takes_a_field_away() {
 }
 
 #[test]
-fn k1_what_is_blocked_cannot_begin_or_end_until_its_blockers_are_done() {
+fn what_is_blocked_cannot_begin_or_end_until_its_blockers_are_done() {
     let fixture = fixture();
     let list = team(&fixture.home);
     (0..3).for_each(|n| drop(make(&list, &format!("step {n}"))));
@@ -108,7 +108,7 @@ fn k1_what_is_blocked_cannot_begin_or_end_until_its_blockers_are_done() {
 }
 
 #[test]
-fn k1_a_circle_is_refused_and_named() {
+fn a_circle_is_refused_and_named() {
     let fixture = fixture();
     let list = team(&fixture.home);
     (0..3).for_each(|n| drop(make(&list, &format!("step {n}"))));
@@ -126,7 +126,7 @@ fn k1_a_circle_is_refused_and_named() {
 }
 
 #[test]
-fn k2_of_two_writers_the_stale_one_is_refused_with_the_fresh_item() {
+fn of_two_writers_the_stale_one_is_refused_with_the_fresh_item() {
     let fixture = fixture();
     let (ours, theirs) = (team(&fixture.home), team(&fixture.home));
     let read = make(&ours, "shared");
@@ -148,7 +148,7 @@ fn k2_of_two_writers_the_stale_one_is_refused_with_the_fresh_item() {
 }
 
 #[test]
-fn k2_a_rehearsal_says_what_would_be_and_changes_nothing() {
+fn a_rehearsal_says_what_would_be_and_changes_nothing() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let item = make(&list, "x");
@@ -183,7 +183,7 @@ fn count(list: &ItemList, name: &str) {
 }
 
 #[test]
-fn k2_sixty_four_updaters_in_eight_processes_lose_nothing() {
+fn sixty_four_updaters_in_eight_processes_lose_nothing() {
     const EACH: u64 = 4;
     if let Some(root) = child_argument() {
         let home = Home::open(root).unwrap();
@@ -200,7 +200,7 @@ fn k2_sixty_four_updaters_in_eight_processes_lose_nothing() {
     }
     let fixture = fixture();
     make(&team(&fixture.home), "counted");
-    let case = "lists::k2_sixty_four_updaters_in_eight_processes_lose_nothing";
+    let case = "lists::sixty_four_updaters_in_eight_processes_lose_nothing";
     thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| assert_succeeds(again(&this_binary(), case, fixture.home.root())));
@@ -213,7 +213,7 @@ fn k2_sixty_four_updaters_in_eight_processes_lose_nothing() {
 }
 
 #[test]
-fn k2_items_that_many_make_at_once_have_ids_of_their_own() {
+fn items_that_many_make_at_once_have_ids_of_their_own() {
     let fixture = fixture();
     drop(team(&fixture.home));
     thread::scope(|scope| {
@@ -227,7 +227,7 @@ fn k2_items_that_many_make_at_once_have_ids_of_their_own() {
 }
 
 #[test]
-fn k2_a_process_that_is_killed_leaves_whole_items() {
+fn a_process_that_is_killed_leaves_whole_items() {
     if let Some(root) = child_argument() {
         let list = team(&Home::open(root).unwrap());
         for n in 1.. {
@@ -240,7 +240,7 @@ fn k2_a_process_that_is_killed_leaves_whole_items() {
     }
     let fixture = fixture();
     make(&team(&fixture.home), "the first");
-    let case = "lists::k2_a_process_that_is_killed_leaves_whole_items";
+    let case = "lists::a_process_that_is_killed_leaves_whole_items";
     let mut other = again(&this_binary(), case, fixture.home.root()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(other.stdout.take().unwrap()).lines().map(Result::unwrap);
     lines.find(|line| line == "done 20").unwrap();
@@ -257,7 +257,7 @@ fn k2_a_process_that_is_killed_leaves_whole_items() {
 }
 
 #[test]
-fn k4_each_list_is_its_own_and_outlives_sessions() {
+fn each_list_is_its_own_and_outlives_sessions() {
     let fixture = fixture();
     let home = &fixture.home;
     commit(&create(home, session(1)).writer, opening()).unwrap();
@@ -283,7 +283,7 @@ fn k4_each_list_is_its_own_and_outlives_sessions() {
 }
 
 #[test]
-fn k4_a_damaged_index_gives_its_lists_to_the_next() {
+fn a_damaged_index_gives_its_lists_to_the_next() {
     let fixture = fixture();
     let list = team(&fixture.home);
     ["a", "b"].iter().for_each(|subject| drop(make(&list, subject)));
@@ -328,7 +328,7 @@ fn the_second_copy_is_written_anew_when_it_has_grown() {
 }
 
 #[test]
-fn k4_what_is_completed_stays_until_it_is_archived_and_then_is_still_there() {
+fn what_is_completed_stays_until_it_is_archived_and_then_is_still_there() {
     let fixture = fixture();
     let list = team(&fixture.home);
     (0..2).for_each(|_| drop(make(&list, "x")));
@@ -344,7 +344,7 @@ fn k4_what_is_completed_stays_until_it_is_archived_and_then_is_still_there() {
 }
 
 #[test]
-fn k4_a_list_is_text_that_reads_back_and_merges_by_version() {
+fn a_list_is_text_that_reads_back_and_merges_by_version() {
     let fixture = fixture();
     let list = team(&fixture.home);
     list.create(NewItem { metadata: object(json!({"z": 1, "a": {"y": 2, "b": 3}})), ..new("first") }, Timestamp(1))
@@ -370,7 +370,7 @@ fn k4_a_list_is_text_that_reads_back_and_merges_by_version() {
 }
 
 #[test]
-fn k4_a_file_that_makes_no_sense_is_taken_in_not_at_all() {
+fn a_file_that_makes_no_sense_is_taken_in_not_at_all() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let line = |id: u32, on: &[u32]| {
@@ -392,7 +392,7 @@ fn k4_a_file_that_makes_no_sense_is_taken_in_not_at_all() {
 }
 
 #[test]
-fn k1_hostile_metadata_is_refused_or_kept_as_it_is() {
+fn hostile_metadata_is_refused_or_kept_as_it_is() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let with = |metadata: Value| {
@@ -412,7 +412,7 @@ fn k1_hostile_metadata_is_refused_or_kept_as_it_is() {
 }
 
 #[test]
-fn k1_a_reserved_id_is_nobody_s_until_it_is_filled() {
+fn a_reserved_id_is_nobody_s_until_it_is_filled() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let id = list.reserve(Timestamp(1)).unwrap();
@@ -437,7 +437,7 @@ fn an_id_that_is_given_back_leaves_no_hole() {
 }
 
 #[test]
-fn k5_an_item_points_to_its_task_and_is_found_by_it() {
+fn an_item_points_to_its_task_and_is_found_by_it() {
     let fixture = fixture();
     let list = team(&fixture.home);
     make(&list, "x");

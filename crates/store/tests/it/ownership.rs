@@ -72,7 +72,7 @@ fn an_id_is_used_once() {
 }
 
 #[test]
-fn r5_only_boot_process_and_start_tell_whether_an_owner_is_alive() {
+fn only_boot_process_and_start_tell_whether_an_owner_is_alive() {
     let fixture = fixture();
     // A lease of long ago, by a clock that has jumped since.
     let opened = SessionFile::create(&fixture.home, session(1), &me(), Timestamp(1)).unwrap();

@@ -11,7 +11,7 @@ fn row(key: &str, todo: &str) -> FleetResultRow {
 }
 
 #[test]
-fn f5_a_result_is_found_by_its_key_in_its_project_alone() {
+fn a_result_is_found_by_its_key_in_its_project_alone() {
     let fixture = fixture();
     let results = FleetResultStore::open(&fixture.home, "/src").unwrap();
     assert_eq!(results.get("k").unwrap(), None);
@@ -25,7 +25,7 @@ fn f5_a_result_is_found_by_its_key_in_its_project_alone() {
 }
 
 #[test]
-fn f5_how_files_were_in_the_end_is_said_later() {
+fn how_files_were_in_the_end_is_said_later() {
     let fixture = fixture();
     let results = FleetResultStore::open(&fixture.home, "/src").unwrap();
     ["a", "b"].iter().for_each(|key| results.put(&row(key, "x"), Timestamp(1)).unwrap());
@@ -38,7 +38,7 @@ fn f5_how_files_were_in_the_end_is_said_later() {
 }
 
 #[test]
-fn f5_an_index_that_is_made_anew_has_forgotten_and_works() {
+fn an_index_that_is_made_anew_has_forgotten_and_works() {
     let fixture = fixture();
     FleetResultStore::open(&fixture.home, "/src").unwrap().put(&row("k", "x"), Timestamp(1)).unwrap();
     std::fs::write(fixture.home.index_db(), "damage, long enough to be taken for a header").unwrap();

@@ -69,7 +69,7 @@ impl TodoFixture {
 }
 
 #[test]
-fn f1_every_change_is_told_with_its_author_whoever_made_it() {
+fn every_change_is_told_with_its_author_whoever_made_it() {
     let context = context();
     assert_eq!(context.changes(), []);
     assert!(!context.by(1, "SELECT count(*) FROM todos"));
@@ -94,7 +94,7 @@ fn f1_every_change_is_told_with_its_author_whoever_made_it() {
 }
 
 #[test]
-fn f1_where_several_changed_a_todo_the_one_that_may_say_least_counts() {
+fn where_several_changed_a_todo_the_one_that_may_say_least_counts() {
     let context = context();
     context.edit(&[new("a", &[]), new("b", &[])]).unwrap();
     context.by(2, "UPDATE todos SET status = 'done' WHERE id = 'a'");
@@ -108,7 +108,7 @@ fn f1_where_several_changed_a_todo_the_one_that_may_say_least_counts() {
 }
 
 #[test]
-fn f4_what_is_ordered_in_a_todo_is_changed_by_those_who_plan_alone() {
+fn what_is_ordered_in_a_todo_is_changed_by_those_who_plan_alone() {
     let context = context();
     context.by(1, "INSERT INTO todos (id, title, check_command, files) VALUES ('a', 'one', 'make test', '[\"src\"]')");
     let refused = |sql: &str| match context.space.run_by(task(2), sql, || false) {
@@ -128,7 +128,7 @@ fn f4_what_is_ordered_in_a_todo_is_changed_by_those_who_plan_alone() {
 }
 
 #[test]
-fn f1_a_status_that_does_not_hold_is_set_right_with_the_event() {
+fn a_status_that_does_not_hold_is_set_right_with_the_event() {
     let context = context();
     context.edit(&[new("a", &[]), new("b", &[])]).unwrap();
     context.take(|_, written| written);
@@ -139,7 +139,7 @@ fn f1_a_status_that_does_not_hold_is_set_right_with_the_event() {
 }
 
 #[test]
-fn f1_a_row_that_was_changed_again_meanwhile_is_told_again() {
+fn a_row_that_was_changed_again_meanwhile_is_told_again() {
     let context = context();
     context.edit(&[new("a", &[])]).unwrap();
     let batch = reader(&context.fixture.home, session(1)).todo_changes(&|_n| true).unwrap().remove(0);
@@ -151,7 +151,7 @@ fn f1_a_row_that_was_changed_again_meanwhile_is_told_again() {
 }
 
 #[test]
-fn f1_an_event_that_keeps_a_secret_still_takes_its_row_off_the_log() {
+fn an_event_that_keeps_a_secret_still_takes_its_row_off_the_log() {
     let context = context();
     context.by(1, "INSERT INTO todos (id, title) VALUES ('a', 'use sk-123')");
     let mut batch = reader(&context.fixture.home, session(1)).todo_changes(&|_n| true).unwrap().remove(0);
@@ -162,7 +162,7 @@ fn f1_an_event_that_keeps_a_secret_still_takes_its_row_off_the_log() {
 }
 
 #[test]
-fn f1_todos_that_would_wait_for_each_other_are_refused_by_both_adapters_with_the_circle_named() {
+fn todos_that_would_wait_for_each_other_are_refused_by_both_adapters_with_the_circle_named() {
     let context = context();
     context.edit(&[new("a", &[]), new("b", &["a"]), new("c", &["b"])]).unwrap();
     let back = TodoChange {
@@ -181,7 +181,7 @@ fn f1_todos_that_would_wait_for_each_other_are_refused_by_both_adapters_with_the
 }
 
 #[test]
-fn f1_ids_that_are_no_text_or_endless_are_refused() {
+fn ids_that_are_no_text_or_endless_are_refused() {
     let context = context();
     for id in ["x'ff'", "CAST(x'ff' AS TEXT)", "NULL", "hex(zeroblob(200))"] {
         let insert = format!("INSERT INTO todos (id, title) VALUES ({id}, 'x')");
@@ -193,7 +193,7 @@ fn f1_ids_that_are_no_text_or_endless_are_refused() {
 }
 
 #[test]
-fn f7_edits_are_all_made_or_none() {
+fn edits_are_all_made_or_none() {
     let context = context();
     assert_eq!(context.edit(&[new("b", &["a"]), new("a", &[])]).unwrap().len(), 2, "in whatever order");
     let mistakes: [(&[TodoEdit], &str); 6] = [
@@ -215,7 +215,7 @@ fn f7_edits_are_all_made_or_none() {
 }
 
 #[test]
-fn f7_a_page_tells_which_can_be_worked_on() {
+fn a_page_tells_which_can_be_worked_on() {
     let context = context();
     context.edit(&[new("a", &[]), new("b", &["a"]), new("c", &["a", "b"])]).unwrap();
     let blocked = TodoChange::status("b".into(), TodoStatus::Blocked, Some("no key".into()));
@@ -237,7 +237,7 @@ fn f7_a_page_tells_which_can_be_worked_on() {
 }
 
 #[test]
-fn f1_what_the_runtime_decides_is_in_the_rows() {
+fn what_the_runtime_decides_is_in_the_rows() {
     let context = context();
     context.edit(&[new("a", &[])]).unwrap();
     context.take(|_, written| written);
@@ -252,7 +252,7 @@ fn f1_what_the_runtime_decides_is_in_the_rows() {
 }
 
 #[test]
-fn f1_a_change_counts_as_a_persons_only_if_somebody_vouches_for_it() {
+fn a_change_counts_as_a_persons_only_if_somebody_vouches_for_it() {
     let context = context();
     let mut noted = 0..=0;
     store::edit_own_todos(&context.fixture.home, session(1), &[new("mine", &[])], |numbers| noted = numbers).unwrap();

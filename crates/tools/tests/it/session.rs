@@ -31,7 +31,7 @@ async fn background_commands_are_passed_on() {
 }
 
 #[tokio::test]
-async fn k1_the_list_tools_take_what_such_tools_usually_take() {
+async fn the_list_tools_take_what_such_tools_usually_take() {
     let agent = Agent::new();
     let made = agent.done("TaskCreate", json!({ "subject": "s", "description": "d", "activeForm": "doing" })).await;
     assert!(made.contains(r#"active_form: Some("doing")"#), "{made}");

@@ -9,7 +9,7 @@ fn heard(agent: &Agent) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn x1_a_plan_is_kept_whole_and_within_bounds() {
+async fn a_plan_is_kept_whole_and_within_bounds() {
     let agent = Agent::new();
     assert_eq!(agent.done("write_plan", json!({ "text": "# Plan\n" })).await, "The plan is kept.");
     assert_eq!(heard(&agent), ["plan # Plan\n"]);
@@ -21,7 +21,7 @@ async fn x1_a_plan_is_kept_whole_and_within_bounds() {
 }
 
 #[tokio::test]
-async fn x1_what_is_recommended_is_offered_and_so_is_doing_nothing() {
+async fn what_is_recommended_is_offered_and_so_is_doing_nothing() {
     let agent = Agent::new();
     for (input, told) in [
         (json!({ "summary": "s" }), "actions: [Interactive, Autopilot, AutopilotFleet, ExitOnly], recommended: Inter"),
@@ -45,7 +45,7 @@ async fn x1_what_is_recommended_is_offered_and_so_is_doing_nothing() {
 }
 
 #[tokio::test]
-async fn x2_who_is_blocked_says_why_and_who_is_done_is_not() {
+async fn who_is_blocked_says_why_and_who_is_done_is_not() {
     let agent = Agent::new();
     agent.done("task_complete", json!({ "summary": "all", "status": "done" })).await;
     agent.done("task_complete", json!({ "summary": "some", "status": "blocked", "reason": "no key" })).await;

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d2_calls_are_told_in_the_family_s_words() {
+    fn calls_are_told_in_the_family_s_words() {
         let (name, input) = client_tool_call("shell", r#"{"command":"ls","timeout_secs":3}"#);
         assert_eq!((name.as_str(), &input), ("Bash", &json!({ "command": "ls", "timeout": 3000 })));
         let (name, input) = client_tool_call("task", r#"{"agent_type":"explore","prompt":"p","mode":"background"}"#);

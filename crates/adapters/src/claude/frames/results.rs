@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d2_every_ending_is_one_of_the_family_s_results() {
+    fn every_ending_is_one_of_the_family_s_results() {
         let of = |outcome: TaskOutcome| {
             result_frame(Uuid::nil(), TurnResult::from_outcome(&outcome, "answer", true), TurnStats::default())
         };

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d2_a_client_is_told_of_the_commands_that_it_can_use() {
+    fn a_client_is_told_of_the_commands_that_it_can_use() {
         let command = |name: &str, kind| SlashView {
             name: name.into(),
             description: String::new(),

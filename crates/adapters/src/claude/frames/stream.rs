@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d2_words_are_streamed_as_the_api_does_and_lost_ones_are_made_up_for() {
+    fn words_are_streamed_as_the_api_does_and_lost_ones_are_made_up_for() {
         let (mut stream, begun) = MessageStream::new(Uuid::nil(), "m", "model", FrameSource::default());
         let mut events = vec![begun];
         events.extend(stream.push_text("Hel"));

@@ -54,7 +54,7 @@ fn subtypes(frames: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn d2_an_agent_is_started_makes_progress_and_is_over() {
+fn an_agent_is_started_makes_progress_and_is_over() {
     let (mut tasks, frames) = begun(TaskMode::Sync);
     assert_eq!(subtypes(&frames), ["task_started"]);
     let started = &frames[0];
@@ -83,7 +83,7 @@ fn d2_an_agent_is_started_makes_progress_and_is_over() {
 }
 
 #[test]
-fn d2_what_is_in_the_background_is_told_whenever_it_changes() {
+fn what_is_in_the_background_is_told_whenever_it_changes() {
     let (mut tasks, frames) = begun(TaskMode::Background);
     assert_eq!(subtypes(&frames), ["task_started", "background_tasks_changed"]);
     assert_eq!(frames[1]["tasks"][0]["task_id"], id(CHILD).to_string());

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_pictures_are_shown_and_texts_are_read_out() {
+    fn pictures_are_shown_and_texts_are_read_out() {
         let shown = Attachments::gather(&blob(b"GIF89a...", "image/png")).unwrap();
         assert_eq!(shown.images, [Image { media: "image/gif".into(), data: STANDARD.encode(b"GIF89a...") }]);
         let read = Attachments::gather(&blob("größe\n".as_bytes(), "text/plain")).unwrap();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_what_no_model_takes_is_refused_and_not_kept() {
+    fn what_no_model_takes_is_refused_and_not_kept() {
         let refused = |given: Value| Attachments::gather(&given).unwrap_err().message;
         assert!(refused(blob(b"%PDF-1.7\xff\xfe", "application/pdf")).contains("attachment it: it is neither"));
         assert!(refused(json!([{ "type": "blob", "data": "no base64!" }])).contains("no base64"));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_a_file_is_named_and_a_picture_is_shown_too() {
+    fn a_file_is_named_and_a_picture_is_shown_too() {
         let folder = tempfile::tempdir().unwrap();
         let (picture, text) = (folder.path().join("a.png"), folder.path().join("b.txt"));
         fs::write(&picture, b"\x89PNG\r\n\x1a\n...").unwrap();

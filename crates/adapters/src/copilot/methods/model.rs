@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d1_a_model_of_the_client_s_own_provider_goes_by_its_own_name() {
+    fn a_model_of_the_client_s_own_provider_goes_by_its_own_name() {
         assert_eq!(resolve_model("client/a", "b"), "client/b");
         assert_eq!(resolve_model("client/a", "openai/b"), "openai/b");
         assert_eq!(resolve_model("script/x.yaml", "b"), "b");

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_a_provider_of_the_client_is_understood_in_all_its_kinds() {
+    fn a_provider_of_the_client_is_understood_in_all_its_kinds() {
         let plain = provider(json!({ "baseUrl": "http://127.0.0.1:1/v1/", "apiKey": "sk-1", "modelId": "m" })).unwrap();
         assert_eq!(plain.provider.wire, WireFormat::Chat);
         assert_eq!(plain.provider.base_url, "http://127.0.0.1:1/v1");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_azure_has_its_own_addresses_and_its_own_header() {
+    fn azure_has_its_own_addresses_and_its_own_header() {
         let newest = json!({ "type": "azure", "baseUrl": "https://h", "apiKey": "k", "modelId": "m" });
         let newest = provider(newest).unwrap();
         assert_eq!(newest.provider.base_url, "https://h/openai/v1");
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_what_is_no_provider_is_refused_without_showing_a_key() {
+    fn what_is_no_provider_is_refused_without_showing_a_key() {
         let wrong = provider(json!({ "baseUrl": 7, "apiKey": "sk-hidden" })).unwrap_err();
         assert!(!wrong.contains("sk-hidden"), "{wrong}");
         let asks = json!({ "baseUrl": "https://h", "hasBearerTokenProvider": true });

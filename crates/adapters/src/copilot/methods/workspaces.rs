@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d1_a_path_does_not_leave_the_session_s_own_folder() {
+    fn a_path_does_not_leave_the_session_s_own_folder() {
         let folder = Path::new("/f");
         assert_eq!(within(folder, "a/b.md").unwrap(), Path::new("/f/a/b.md"));
         for outside in ["", "/etc/passwd", "../x", "a/../../x", ".."] {

@@ -32,7 +32,7 @@ rules:
 const STDIO: [&str; 2] = ["--permission-prompt-tool", "stdio"];
 
 #[tokio::test]
-async fn d2_a_client_allows_a_call_and_changes_it() {
+async fn a_client_allows_a_call_and_changes_it() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &STDIO, json!({})).await;
     visit.prompt("go").await;
@@ -48,7 +48,7 @@ async fn d2_a_client_allows_a_call_and_changes_it() {
 }
 
 #[tokio::test]
-async fn d2_a_client_denies_a_call_and_the_result_names_it() {
+async fn a_client_denies_a_call_and_the_result_names_it() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &STDIO, json!({})).await;
     visit.prompt("go").await;
@@ -63,7 +63,7 @@ async fn d2_a_client_denies_a_call_and_the_result_names_it() {
 }
 
 #[tokio::test]
-async fn d2_a_denial_may_end_the_turn() {
+async fn a_denial_may_end_the_turn() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &STDIO, json!({})).await;
     visit.prompt("go").await;
@@ -75,7 +75,7 @@ async fn d2_a_denial_may_end_the_turn() {
 }
 
 #[tokio::test]
-async fn d2_nobody_is_asked_without_a_callback_or_where_the_mode_says_so() {
+async fn nobody_is_asked_without_a_callback_or_where_the_mode_says_so() {
     for args in [&[][..], &["--permission-prompt-tool=stdio", "--permission-mode=dontAsk"]] {
         let inn = Inn::new(scenario().script(SCRIPT));
         let mut visit = Visit::greeted(&inn, args, json!({})).await;
@@ -87,7 +87,7 @@ async fn d2_nobody_is_asked_without_a_callback_or_where_the_mode_says_so() {
 }
 
 #[tokio::test]
-async fn d2_another_mode_lets_calls_run_from_then_on() {
+async fn another_mode_lets_calls_run_from_then_on() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &STDIO, json!({})).await;
     visit.request(json!({ "subtype": "set_permission_mode", "mode": "acceptEdits" })).await;
@@ -99,7 +99,7 @@ async fn d2_another_mode_lets_calls_run_from_then_on() {
 }
 
 #[tokio::test]
-async fn d2_a_question_of_the_model_is_put_to_the_client() {
+async fn a_question_of_the_model_is_put_to_the_client() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &STDIO, json!({})).await;
     visit.prompt("ask me").await;
@@ -114,7 +114,7 @@ async fn d2_a_question_of_the_model_is_put_to_the_client() {
 }
 
 #[tokio::test]
-async fn d2_what_is_no_longer_asked_is_cancelled() {
+async fn what_is_no_longer_asked_is_cancelled() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &STDIO, json!({})).await;
     visit.prompt("go").await;

@@ -60,7 +60,7 @@ fn words(lines: &[Value]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn d2_what_was_said_is_in_files_and_a_resumed_session_goes_on_in_them() {
+async fn what_was_said_is_in_files_and_a_resumed_session_goes_on_in_them() {
     let folder = TempDir::new().unwrap();
     let inn = inn(&folder);
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
@@ -103,7 +103,7 @@ async fn d2_what_was_said_is_in_files_and_a_resumed_session_goes_on_in_them() {
 }
 
 #[tokio::test]
-async fn d2_a_client_that_wants_no_files_gets_none() {
+async fn a_client_that_wants_no_files_gets_none() {
     let folder = TempDir::new().unwrap();
     let inn = inn(&folder);
     let mut visit = Visit::greeted(&inn, &["--no-session-persistence"], json!({})).await;

@@ -23,7 +23,7 @@ fn hello(event: &str, matcher: Option<&str>) -> Value {
 }
 
 #[tokio::test]
-async fn d2_a_hook_blocks_a_call() {
+async fn a_hook_blocks_a_call() {
     let inn = Inn::new(scenario().script(SCRIPT).allow_all());
     let mut visit = Visit::greeted(&inn, &[], hello("PreToolUse", Some("Write|Edit"))).await;
     visit.prompt("go").await;
@@ -42,7 +42,7 @@ async fn d2_a_hook_blocks_a_call() {
 }
 
 #[tokio::test]
-async fn d2_a_hook_that_says_nothing_that_can_be_read_is_a_no() {
+async fn a_hook_that_says_nothing_that_can_be_read_is_a_no() {
     let inn = Inn::new(scenario().script(SCRIPT).allow_all());
     let mut visit = Visit::greeted(&inn, &[], hello("PreToolUse", None)).await;
     visit.prompt("go").await;
@@ -54,7 +54,7 @@ async fn d2_a_hook_that_says_nothing_that_can_be_read_is_a_no() {
 }
 
 #[tokio::test]
-async fn d6_a_hook_of_a_client_that_has_closed_its_side_is_a_no() {
+async fn a_hook_of_a_client_that_has_closed_its_side_is_a_no() {
     let inn = Inn::new(scenario().script(SCRIPT).allow_all());
     let mut visit = Visit::greeted(&inn, &[], hello("PreToolUse", None)).await;
     visit.prompt("go").await;
@@ -64,7 +64,7 @@ async fn d6_a_hook_of_a_client_that_has_closed_its_side_is_a_no() {
 }
 
 #[tokio::test]
-async fn d2_a_hook_changes_what_a_call_is_run_with() {
+async fn a_hook_changes_what_a_call_is_run_with() {
     let inn = Inn::new(scenario().script(SCRIPT).allow_all());
     let mut visit = Visit::greeted(&inn, &[], hello("PreToolUse", None)).await;
     visit.prompt("go").await;
@@ -78,7 +78,7 @@ async fn d2_a_hook_changes_what_a_call_is_run_with() {
 }
 
 #[tokio::test]
-async fn d2_a_hook_adds_to_a_prompt_and_another_message_waits_for_it() {
+async fn a_hook_adds_to_a_prompt_and_another_message_waits_for_it() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], hello("UserPromptSubmit", None)).await;
     visit.prompt("go").await;
@@ -93,7 +93,7 @@ async fn d2_a_hook_adds_to_a_prompt_and_another_message_waits_for_it() {
 }
 
 #[tokio::test]
-async fn d2_a_hook_that_blocks_a_prompt_ends_the_turn() {
+async fn a_hook_that_blocks_a_prompt_ends_the_turn() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], hello("UserPromptSubmit", None)).await;
     visit.prompt("go").await;
@@ -106,7 +106,7 @@ async fn d2_a_hook_that_blocks_a_prompt_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn d2_a_session_start_hook_is_heard_before_the_greeting_is_answered() {
+async fn a_session_start_hook_is_heard_before_the_greeting_is_answered() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::new(&inn, &[]);
     let mut request = hello("SessionStart", None);

@@ -19,7 +19,7 @@ rules:
 ";
 
 #[tokio::test]
-async fn d6_a_client_that_dies_in_mid_turn_leaves_a_session_that_goes_on() {
+async fn a_client_that_dies_in_mid_turn_leaves_a_session_that_goes_on() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &["--include-partial-messages"], json!({})).await;
     visit.prompt("slow").await;
@@ -34,7 +34,7 @@ async fn d6_a_client_that_dies_in_mid_turn_leaves_a_session_that_goes_on() {
 }
 
 #[tokio::test]
-async fn d6_what_a_dead_client_did_not_decide_is_asked_again() {
+async fn what_a_dead_client_did_not_decide_is_asked_again() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let args = ["--permission-prompt-tool", "stdio"];
     let mut visit = Visit::greeted(&inn, &args, json!({})).await;
@@ -55,7 +55,7 @@ async fn d6_what_a_dead_client_did_not_decide_is_asked_again() {
 }
 
 #[tokio::test]
-async fn d6_a_client_that_closes_its_side_with_a_question_open_leaves_it_open() {
+async fn a_client_that_closes_its_side_with_a_question_open_leaves_it_open() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &["--permission-prompt-tool", "stdio"], json!({})).await;
     visit.prompt("write").await;
@@ -70,7 +70,7 @@ async fn d6_a_client_that_closes_its_side_with_a_question_open_leaves_it_open() 
 }
 
 #[tokio::test]
-async fn d6_two_clients_watch_one_session_and_one_may_leave() {
+async fn two_clients_watch_one_session_and_one_may_leave() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut owner = Visit::greeted(&inn, &[], json!({})).await;
     owner.prompt("hello").await;

@@ -19,7 +19,7 @@ rules:
 ";
 
 #[tokio::test]
-async fn d2_most_turns_and_most_money_are_errors_of_their_own() {
+async fn most_turns_and_most_money_are_errors_of_their_own() {
     for (scenario, subtype, reason) in [
         (scenario().max_turns(2), "error_max_turns", "max_turns"),
         (
@@ -40,7 +40,7 @@ async fn d2_most_turns_and_most_money_are_errors_of_their_own() {
 }
 
 #[tokio::test]
-async fn d6_a_client_that_does_not_read_stalls_no_run_and_misses_nothing() {
+async fn a_client_that_does_not_read_stalls_no_run_and_misses_nothing() {
     const TURNS: usize = 16;
     let words = "w".repeat(900_000);
     let script = format!(

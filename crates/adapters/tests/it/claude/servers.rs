@@ -38,7 +38,7 @@ async fn greet(visit: &mut Visit, hello: Value) -> Value {
 }
 
 #[tokio::test]
-async fn d6_an_answer_of_a_server_that_is_none_is_no_end_of_the_adapter() {
+async fn an_answer_of_a_server_that_is_none_is_no_end_of_the_adapter() {
     for odd in [json!("text"), json!([1]), json!(7), json!(null), json!({ "mcp_response": "text" })] {
         let inn = Inn::new(scenario().script(SCRIPT));
         let mut visit = Visit::new(&inn, &[]);
@@ -55,7 +55,7 @@ async fn d6_an_answer_of_a_server_that_is_none_is_no_end_of_the_adapter() {
 }
 
 #[tokio::test]
-async fn d2_a_tool_of_the_client_is_called_through_it() {
+async fn a_tool_of_the_client_is_called_through_it() {
     for (args, hello) in [
         (vec!["--mcp-config", r#"{"mcpServers":{"calc":{"type":"sdk","name":"calc"}}}"#], json!({})),
         (vec![], json!({ "sdkMcpServers": ["calc"] })),
@@ -79,7 +79,7 @@ async fn d2_a_tool_of_the_client_is_called_through_it() {
 }
 
 #[tokio::test]
-async fn d2_a_server_that_cannot_be_had_is_told_of() {
+async fn a_server_that_cannot_be_had_is_told_of() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let config = r#"{"mcpServers":{"db":{"command":"db"},"web":{"type":"http","url":"http://localhost"}}}"#;
     let mut visit = Visit::greeted(&inn, &["--mcp-config", config], json!({})).await;
@@ -92,7 +92,7 @@ async fn d2_a_server_that_cannot_be_had_is_told_of() {
 }
 
 #[tokio::test]
-async fn d2_a_servers_nonsense_costs_its_tools_and_nothing_else() {
+async fn a_servers_nonsense_costs_its_tools_and_nothing_else() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::new(&inn, &[]);
     let hello = json!({ "subtype": "initialize", "sdkMcpServers": ["calc"] });

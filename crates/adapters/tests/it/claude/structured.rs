@@ -10,7 +10,7 @@ fn schema() -> Value {
 }
 
 #[tokio::test]
-async fn d2_the_answer_has_the_form_that_the_client_wants() {
+async fn the_answer_has_the_form_that_the_client_wants() {
     let script = "
 version: 1
 rules:
@@ -32,7 +32,7 @@ rules:
 }
 
 #[tokio::test]
-async fn d2_an_agent_that_forgets_its_answer_is_told_to_give_it() {
+async fn an_agent_that_forgets_its_answer_is_told_to_give_it() {
     let script = "
 version: 1
 rules:
@@ -52,7 +52,7 @@ rules:
 }
 
 #[tokio::test]
-async fn d2_an_agent_that_never_answers_ends_with_an_error() {
+async fn an_agent_that_never_answers_ends_with_an_error() {
     let inn = Inn::new(scenario().script("version: 1\nrules:\n  - answer: [ { say: no } ]\n"));
     let mut visit = Visit::greeted(&inn, &[], json!({ "jsonSchema": schema() })).await;
     visit.prompt("count").await;
@@ -62,7 +62,7 @@ async fn d2_an_agent_that_never_answers_ends_with_an_error() {
 }
 
 #[tokio::test]
-async fn d2_a_form_that_no_answer_could_have_is_an_error() {
+async fn a_form_that_no_answer_could_have_is_an_error() {
     let inn = Inn::new(scenario().script("version: 1\nrules:\n  - answer: [ { say: no } ]\n"));
     let mut visit = Visit::greeted(&inn, &[], json!({ "jsonSchema": { "type": "object", "$ref": "#" } })).await;
     visit.prompt("count").await;

@@ -35,7 +35,7 @@ fn states(frames: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn d2_an_agent_that_is_waited_for_is_told_of_from_its_start_to_its_end() {
+async fn an_agent_that_is_waited_for_is_told_of_from_its_start_to_its_end() {
     let inn = Inn::knowing(scenario().script(&script("sync", "{ say: ten }")), &[READS_STATES]);
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     visit.prompt("count").await;
@@ -71,7 +71,7 @@ rules:
 ";
 
 #[tokio::test]
-async fn d2_an_agent_in_the_background_wakes_the_session_and_idle_comes_after_that() {
+async fn an_agent_in_the_background_wakes_the_session_and_idle_comes_after_that() {
     let inn = Inn::knowing(scenario().script(PERMITTED), &[READS_STATES]);
     let mut visit = Visit::greeted(&inn, &["--permission-prompt-tool", "stdio"], json!({})).await;
     visit.prompt("count").await;
@@ -113,7 +113,7 @@ rules:
 ";
 
 #[tokio::test]
-async fn d2_an_interrupt_ends_a_message_that_a_woken_session_has_not_read() {
+async fn an_interrupt_ends_a_message_that_a_woken_session_has_not_read() {
     let inn = Inn::new(scenario().script(WOKEN));
     let mut visit = Visit::greeted(&inn, &["--replay-user-messages"], json!({})).await;
     visit.prompt("count").await;
@@ -129,7 +129,7 @@ async fn d2_an_interrupt_ends_a_message_that_a_woken_session_has_not_read() {
 }
 
 #[tokio::test]
-async fn d2_a_task_is_stopped_and_its_output_is_read() {
+async fn a_task_is_stopped_and_its_output_is_read() {
     let inn = Inn::knowing(scenario().script(&script("background", "{ hang: true }")), &[]);
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     visit.prompt("count").await;
@@ -152,7 +152,7 @@ async fn d2_a_task_is_stopped_and_its_output_is_read() {
 }
 
 #[tokio::test]
-async fn d2_an_agent_that_is_waited_for_is_sent_to_the_background() {
+async fn an_agent_that_is_waited_for_is_sent_to_the_background() {
     let inn = Inn::knowing(scenario().script(&script("sync", "{ hang: true }")), &[]);
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     visit.prompt("count").await;
@@ -164,7 +164,7 @@ async fn d2_an_agent_that_is_waited_for_is_sent_to_the_background() {
 }
 
 #[tokio::test]
-async fn d2_a_client_that_comes_back_is_told_of_what_is_still_at_work() {
+async fn a_client_that_comes_back_is_told_of_what_is_still_at_work() {
     let inn = Inn::knowing(scenario().script(&script("background", "{ hang: true }")), &[]);
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     visit.prompt("count").await;
@@ -178,7 +178,7 @@ async fn d2_a_client_that_comes_back_is_told_of_what_is_still_at_work() {
 }
 
 #[tokio::test]
-async fn d2_agents_of_the_client_are_given_as_our_own_option() {
+async fn agents_of_the_client_are_given_as_our_own_option() {
     let inn = Inn::new(scenario().script(&script("sync", "{ say: ten }")));
     let counter = json!({ "description": "Counts.", "prompt": "Count.", "memory": "user", "model": "inherit" });
     let _visit = Visit::greeted(&inn, &[], json!({ "agents": { "counter": counter } })).await;

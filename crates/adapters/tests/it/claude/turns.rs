@@ -30,7 +30,7 @@ rules:
 ";
 
 #[tokio::test]
-async fn d2_a_turn_is_told_block_by_block_and_ends_with_a_result() {
+async fn a_turn_is_told_block_by_block_and_ends_with_a_result() {
     let inn = Inn::new(scenario().script(SCRIPT).file("a.txt", "hello"));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     let hello = visit.seen.last().unwrap()["response"]["response"].clone();
@@ -63,7 +63,7 @@ async fn d2_a_turn_is_told_block_by_block_and_ends_with_a_result() {
 }
 
 #[tokio::test]
-async fn d2_several_messages_are_several_turns_and_costs_add_up() {
+async fn several_messages_are_several_turns_and_costs_add_up() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     for text in ["one", "two", "three"] {
@@ -83,7 +83,7 @@ async fn d2_several_messages_are_several_turns_and_costs_add_up() {
 }
 
 #[tokio::test]
-async fn d2_a_message_without_a_greeting_and_with_a_closed_side_is_answered_all_the_same() {
+async fn a_message_without_a_greeting_and_with_a_closed_side_is_answered_all_the_same() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::new(&inn, &["--session-id=01900000-0000-7000-8000-000000000abc"]);
     visit.prompt("hello").await;
@@ -95,7 +95,7 @@ async fn d2_a_message_without_a_greeting_and_with_a_closed_side_is_answered_all_
 }
 
 #[tokio::test]
-async fn d2_words_come_as_they_are_said_when_they_are_wanted() {
+async fn words_come_as_they_are_said_when_they_are_wanted() {
     let inn = Inn::new(scenario().script(SCRIPT).file("a.txt", "hello"));
     let mut visit = Visit::greeted(&inn, &["--include-partial-messages"], json!({})).await;
     visit.prompt("look").await;
@@ -110,7 +110,7 @@ async fn d2_words_come_as_they_are_said_when_they_are_wanted() {
 }
 
 #[tokio::test]
-async fn d2_an_interrupted_turn_says_so_and_the_session_can_be_used_again() {
+async fn an_interrupted_turn_says_so_and_the_session_can_be_used_again() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &["--include-partial-messages"], json!({})).await;
     visit.prompt("slow").await;
@@ -129,7 +129,7 @@ async fn d2_an_interrupted_turn_says_so_and_the_session_can_be_used_again() {
 }
 
 #[tokio::test]
-async fn d2_a_message_is_interrupted_before_it_is_read() {
+async fn a_message_is_interrupted_before_it_is_read() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let hello = json!({ "hooks": { "UserPromptSubmit": [{ "hookCallbackIds": ["hook_0"] }] } });
     let mut visit = Visit::greeted(&inn, &[], hello).await;
@@ -146,7 +146,7 @@ async fn d2_a_message_is_interrupted_before_it_is_read() {
 }
 
 #[tokio::test]
-async fn d2_a_model_that_fails_is_told_and_is_the_exit_code() {
+async fn a_model_that_fails_is_told_and_is_the_exit_code() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     visit.prompt("fail").await;
@@ -157,7 +157,7 @@ async fn d2_a_model_that_fails_is_told_and_is_the_exit_code() {
 }
 
 #[tokio::test]
-async fn d2_a_session_that_is_not_there_is_an_error_with_the_first_message() {
+async fn a_session_that_is_not_there_is_an_error_with_the_first_message() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &["--resume=01900000-0000-7000-8000-000000000001"], json!({})).await;
     visit.prompt("hello").await;
@@ -168,7 +168,7 @@ async fn d2_a_session_that_is_not_there_is_an_error_with_the_first_message() {
 }
 
 #[tokio::test]
-async fn d2_a_session_is_gone_on_with_and_copied() {
+async fn a_session_is_gone_on_with_and_copied() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     visit.prompt("first").await;
@@ -192,7 +192,7 @@ async fn d2_a_session_is_gone_on_with_and_copied() {
 }
 
 #[tokio::test]
-async fn d2_a_copy_of_a_running_session_answers_at_once() {
+async fn a_copy_of_a_running_session_answers_at_once() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &["--include-partial-messages"], json!({})).await;
     visit.prompt("slow").await;
@@ -206,7 +206,7 @@ async fn d2_a_copy_of_a_running_session_answers_at_once() {
 }
 
 #[tokio::test]
-async fn d2_modes_models_and_what_is_not_known_are_answered() {
+async fn modes_models_and_what_is_not_known_are_answered() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &["--permission-mode", "acceptEdits"], json!({})).await;
     let answer = visit.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
@@ -228,7 +228,7 @@ async fn d2_modes_models_and_what_is_not_known_are_answered() {
 }
 
 #[tokio::test]
-async fn d2_a_session_that_was_left_in_plan_mode_can_leave_it() {
+async fn a_session_that_was_left_in_plan_mode_can_leave_it() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     visit.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
@@ -256,7 +256,7 @@ async fn d2_a_session_that_was_left_in_plan_mode_can_leave_it() {
 }
 
 #[tokio::test]
-async fn d2_slash_commands_are_run_and_told() {
+async fn slash_commands_are_run_and_told() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     visit.prompt("/tasks").await;

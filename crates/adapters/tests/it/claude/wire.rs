@@ -12,7 +12,7 @@ rules:
 ";
 
 #[tokio::test]
-async fn d2_odd_frames_are_passed_over_or_answered_and_nothing_breaks() {
+async fn odd_frames_are_passed_over_or_answered_and_nothing_breaks() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::new(&inn, &[]);
     for odd in [
@@ -42,7 +42,7 @@ async fn d2_odd_frames_are_passed_over_or_answered_and_nothing_breaks() {
 }
 
 #[tokio::test]
-async fn d2_what_is_no_json_ends_the_talk_with_an_error() {
+async fn what_is_no_json_ends_the_talk_with_an_error() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     visit.raw(b"hello?\n").await;

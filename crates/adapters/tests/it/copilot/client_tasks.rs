@@ -36,7 +36,7 @@ async fn task(client: &mut Client, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn d1_a_client_s_own_task_is_told_once_and_ends_once() {
+async fn a_client_s_own_task_is_told_once_and_ends_once() {
     let mut client = Client::of(scenario().script(ECHO));
     let id = client.session(json!({})).await;
     let made = client.call("session.tasks.register", build(&id, None)).await.unwrap();
@@ -73,7 +73,7 @@ async fn d1_a_client_s_own_task_is_told_once_and_ends_once() {
 }
 
 #[tokio::test]
-async fn d1_the_client_is_asked_to_cancel_its_own_task() {
+async fn the_client_is_asked_to_cancel_its_own_task() {
     let mut client = Client::of(scenario().script(ECHO));
     let id = client.session(json!({})).await;
     client.call("session.tasks.register", build(&id, None)).await.unwrap();
@@ -87,7 +87,7 @@ async fn d1_the_client_is_asked_to_cancel_its_own_task() {
 }
 
 #[tokio::test]
-async fn d6_a_client_that_comes_back_finds_its_task_orphaned_and_takes_it_up() {
+async fn a_client_that_comes_back_finds_its_task_orphaned_and_takes_it_up() {
     let mut client = Client::of(scenario().script(ECHO));
     let stage = client.stage();
     let id = client.session(json!({})).await;
@@ -110,7 +110,7 @@ async fn d6_a_client_that_comes_back_finds_its_task_orphaned_and_takes_it_up() {
 }
 
 #[tokio::test]
-async fn d1_what_is_no_task_of_a_client_is_refused() {
+async fn what_is_no_task_of_a_client_is_refused() {
     let mut client = Client::of(scenario().script(ECHO));
     let id = client.session(json!({})).await;
     let unknown = update(&id, 1, json!({ "kind": "progress" }));

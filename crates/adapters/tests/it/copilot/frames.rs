@@ -6,7 +6,7 @@ use testkit::session::scenario;
 use super::client::Client;
 
 #[tokio::test]
-async fn d2_what_is_not_served_is_said_to_be_unhandled() {
+async fn what_is_not_served_is_said_to_be_unhandled() {
     let mut client = Client::of(scenario());
     for method in ["session.workflow.run", "mcp.list", "nonsense", ""] {
         let error = client.call(method, json!({})).await.unwrap_err();
@@ -18,7 +18,7 @@ async fn d2_what_is_not_served_is_said_to_be_unhandled() {
 }
 
 #[tokio::test]
-async fn d6_messages_that_are_none_are_answered_and_the_adapter_stays_open() {
+async fn messages_that_are_none_are_answered_and_the_adapter_stays_open() {
     let mut client = Client::of(scenario());
     client.raw(b"Content-Length: 8\r\n\r\nnot json").await;
     assert_eq!(client.read().await.unwrap()["error"]["code"], -32700);
@@ -32,7 +32,7 @@ async fn d6_messages_that_are_none_are_answered_and_the_adapter_stays_open() {
 }
 
 #[tokio::test]
-async fn d6_a_frame_that_is_too_large_or_has_no_length_closes_the_adapter() {
+async fn a_frame_that_is_too_large_or_has_no_length_closes_the_adapter() {
     for hostile in ["Content-Length: 99999999999\r\n\r\n", "Length: 2\r\n\r\n{}"] {
         let mut client = Client::of(scenario());
         client.raw(hostile.as_bytes()).await;

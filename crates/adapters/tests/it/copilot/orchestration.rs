@@ -43,7 +43,7 @@ async fn tasks(client: &mut Client, id: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn d1_an_agent_is_started_listed_told_more_and_removed() {
+async fn an_agent_is_started_listed_told_more_and_removed() {
     let (mut client, id) = opened().await;
     let agent = start(&mut client, &id, "look around").await;
     client.call("session.tasks.waitForPending", json!({ "sessionId": id })).await.unwrap();
@@ -81,7 +81,7 @@ async fn d1_an_agent_is_started_listed_told_more_and_removed() {
 }
 
 #[tokio::test]
-async fn d1_an_agent_at_work_is_stopped_and_nobody_else_s_id_is_taken() {
+async fn an_agent_at_work_is_stopped_and_nobody_else_s_id_is_taken() {
     let (mut client, id) = opened().await;
     let agent = start(&mut client, &id, "hang").await;
     client.event("subagent.started").await;
@@ -102,7 +102,7 @@ async fn d1_an_agent_at_work_is_stopped_and_nobody_else_s_id_is_taken() {
 }
 
 #[tokio::test]
-async fn d1_the_mode_changes_only_from_the_one_that_was_expected() {
+async fn the_mode_changes_only_from_the_one_that_was_expected() {
     let (mut client, id) = opened().await;
     let of_session = json!({ "sessionId": id });
     assert_eq!(client.call("session.mode.get", of_session.clone()).await.unwrap(), "interactive");
@@ -128,7 +128,7 @@ async fn d1_the_mode_changes_only_from_the_one_that_was_expected() {
 }
 
 #[tokio::test]
-async fn d1_the_plan_and_its_todos_are_read_and_written() {
+async fn the_plan_and_its_todos_are_read_and_written() {
     let (mut client, id) = opened().await;
     let of_session = json!({ "sessionId": id });
     let none = client.call("session.plan.read", of_session.clone()).await.unwrap();
@@ -149,7 +149,7 @@ async fn d1_the_plan_and_its_todos_are_read_and_written() {
 }
 
 #[tokio::test]
-async fn d1_the_session_goes_on_as_another_agent_until_it_is_deselected() {
+async fn the_session_goes_on_as_another_agent_until_it_is_deselected() {
     let (mut client, id) = opened().await;
     let of_session = json!({ "sessionId": id });
     let usual = client.call("session.agent.getCurrent", of_session.clone()).await.unwrap();
@@ -176,7 +176,7 @@ async fn d1_the_session_goes_on_as_another_agent_until_it_is_deselected() {
 }
 
 #[tokio::test]
-async fn d1_commands_are_listed_and_a_client_runs_its_own() {
+async fn commands_are_listed_and_a_client_runs_its_own() {
     let (mut client, id) = opened().await;
     let listed = client.call("session.commands.list", json!({ "sessionId": id })).await.unwrap();
     let commands = listed["commands"].as_array().unwrap();
@@ -200,7 +200,7 @@ async fn d1_commands_are_listed_and_a_client_runs_its_own() {
 }
 
 #[tokio::test]
-async fn d1_a_fleet_is_started_and_files_are_kept_with_the_session() {
+async fn a_fleet_is_started_and_files_are_kept_with_the_session() {
     let (mut client, id) = opened().await;
     let started = client.call("session.fleet.start", json!({ "sessionId": id, "prompt": "build", "wait": true }));
     assert_eq!(started.await.unwrap(), json!({ "started": true }));
@@ -216,7 +216,7 @@ async fn d1_a_fleet_is_started_and_files_are_kept_with_the_session() {
 }
 
 #[tokio::test]
-async fn d1_every_published_method_is_served_or_answers_that_nobody_knows_it() {
+async fn every_published_method_is_served_or_answers_that_nobody_knows_it() {
     let (mut client, id) = opened().await;
     for method in bosun_adapters::copilot::published_methods() {
         if matches!(method.name, "runtime.shutdown" | "session.detach" | "session.destroy" | "session.delete") {

@@ -26,7 +26,7 @@ fn client() -> Client {
 }
 
 #[tokio::test]
-async fn d2_a_message_is_answered_in_the_order_that_clients_know() {
+async fn a_message_is_answered_in_the_order_that_clients_know() {
     let mut client = client();
     let connected = client.call("connect", json!({ "supportedTaskKinds": ["agent", "shell"] })).await.unwrap();
     assert_eq!((&connected["ok"], &connected["protocolVersion"]), (&json!(true), &json!(3)));
@@ -58,7 +58,7 @@ async fn d2_a_message_is_answered_in_the_order_that_clients_know() {
 }
 
 #[tokio::test]
-async fn d2_what_is_kept_is_told_again_with_the_same_ids() {
+async fn what_is_kept_is_told_again_with_the_same_ids() {
     let mut client = client();
     let id = client.session(json!({})).await;
     client.call("session.send", json!({ "sessionId": id, "prompt": "one" })).await.unwrap();
@@ -78,7 +78,7 @@ async fn d2_what_is_kept_is_told_again_with_the_same_ids() {
 }
 
 #[tokio::test]
-async fn d2_send_and_wait_gives_the_answer_the_error_and_the_abort() {
+async fn send_and_wait_gives_the_answer_the_error_and_the_abort() {
     let mut client = client();
     let id = client.session(json!({ "streaming": true })).await;
     let ask = |prompt: &str| json!({ "sessionId": id, "prompt": prompt });
@@ -101,7 +101,7 @@ async fn d2_send_and_wait_gives_the_answer_the_error_and_the_abort() {
 }
 
 #[tokio::test]
-async fn d2_an_agent_s_events_carry_its_id_and_its_call() {
+async fn an_agent_s_events_carry_its_id_and_its_call() {
     let mut client = Client::of(scenario().script(ECHO).allow_all());
     let id = client.session(json!({})).await;
     client.call("session.send", json!({ "sessionId": id, "prompt": "start one" })).await.unwrap();
@@ -120,7 +120,7 @@ async fn d2_an_agent_s_events_carry_its_id_and_its_call() {
 }
 
 #[tokio::test]
-async fn d6_who_hangs_up_leaves_a_session_that_can_be_resumed() {
+async fn who_hangs_up_leaves_a_session_that_can_be_resumed() {
     let mut client = client();
     let stage = client.stage();
     let id = client.session(json!({ "streaming": true })).await;
@@ -136,7 +136,7 @@ async fn d6_who_hangs_up_leaves_a_session_that_can_be_resumed() {
 }
 
 #[tokio::test]
-async fn d6_a_message_is_answered_though_the_turn_before_was_never_finished() {
+async fn a_message_is_answered_though_the_turn_before_was_never_finished() {
     let mut client = client();
     let stage = client.stage();
     let id = client.session(json!({ "streaming": true })).await;
@@ -153,7 +153,7 @@ async fn d6_a_message_is_answered_though_the_turn_before_was_never_finished() {
 }
 
 #[tokio::test]
-async fn d2_sessions_are_listed_copied_and_deleted() {
+async fn sessions_are_listed_copied_and_deleted() {
     let mut client = client();
     let id = client.session(json!({})).await;
     client.call("session.sendAndWait", json!({ "sessionId": id, "prompt": "one" })).await.unwrap();

@@ -30,7 +30,7 @@ fn look_up() -> Value {
 }
 
 #[tokio::test]
-async fn d2_a_tool_of_the_client_is_asked_about_told_and_answered() {
+async fn a_tool_of_the_client_is_asked_about_told_and_answered() {
     let mut client = Client::of(stage());
     let id = client.session(json!({ "tools": look_up() })).await;
     client.call("session.send", json!({ "sessionId": id, "prompt": "look up 7" })).await.unwrap();
@@ -60,7 +60,7 @@ async fn d2_a_tool_of_the_client_is_asked_about_told_and_answered() {
 }
 
 #[tokio::test]
-async fn d1_a_tool_that_needs_no_permission_is_run_and_no_tool_of_ours_with_it() {
+async fn a_tool_that_needs_no_permission_is_run_and_no_tool_of_ours_with_it() {
     let mut client = Client::of(stage());
     let tools = json!([{ "name": "lookup", "skipPermission": true }, { "name": "edit", "skipPermission": true }]);
     let id = client.session(json!({ "tools": tools })).await;
@@ -78,7 +78,7 @@ async fn d1_a_tool_that_needs_no_permission_is_run_and_no_tool_of_ours_with_it()
 }
 
 #[tokio::test]
-async fn d1_whoever_may_only_look_for_a_session_is_granted_nothing_else() {
+async fn whoever_may_only_look_for_a_session_is_granted_nothing_else() {
     let mut client = Client::of(stage());
     let id = client.session(json!({})).await;
     for name in ["a.txt", "b.txt"] {
@@ -94,7 +94,7 @@ async fn d1_whoever_may_only_look_for_a_session_is_granted_nothing_else() {
 }
 
 #[tokio::test]
-async fn d1_a_port_is_not_opened_without_a_token() {
+async fn a_port_is_not_opened_without_a_token() {
     let client = Client::of(stage());
     let session_host = std::sync::Arc::clone(&client.session_host) as std::sync::Arc<dyn bosun_adapters::SessionHost>;
     let words = ["--headless", "--port", "0"].map(str::to_owned).to_vec();
@@ -106,7 +106,7 @@ async fn d1_a_port_is_not_opened_without_a_token() {
 }
 
 #[tokio::test]
-async fn d6_a_client_that_comes_back_is_told_again_what_waits_for_it() {
+async fn a_client_that_comes_back_is_told_again_what_waits_for_it() {
     let mut client = Client::of(stage());
     let stage = client.stage();
     let id = client.session(json!({})).await;
@@ -128,7 +128,7 @@ async fn d6_a_client_that_comes_back_is_told_again_what_waits_for_it() {
 }
 
 #[tokio::test]
-async fn d2_a_question_of_the_model_is_put_to_the_client() {
+async fn a_question_of_the_model_is_put_to_the_client() {
     let mut client = Client::of(stage());
     let id = client.session(json!({ "requestUserInput": true })).await;
     client.call("session.send", json!({ "sessionId": id, "prompt": "ask me" })).await.unwrap();
@@ -145,7 +145,7 @@ async fn d2_a_question_of_the_model_is_put_to_the_client() {
 }
 
 #[tokio::test]
-async fn d2_a_hook_of_the_client_blocks_a_call() {
+async fn a_hook_of_the_client_blocks_a_call() {
     let mut client = Client::of(stage().allow_all());
     let making = json!({ "sessionId": "0190aaaa-0000-7000-8000-000000000002", "hooks": true });
     client.begin("session.create", making).await;

@@ -20,7 +20,7 @@ fn client() -> Client {
 }
 
 #[tokio::test]
-async fn d1_a_session_goes_by_any_name_that_its_client_gives_it() {
+async fn a_session_goes_by_any_name_that_its_client_gives_it() {
     let mut client = client();
     let id = client.session(json!({ "sessionId": "my-custom-session-id" })).await;
     assert_eq!(client.event("session.start").await["data"]["sessionId"], id.as_str());
@@ -46,7 +46,7 @@ async fn d1_a_session_goes_by_any_name_that_its_client_gives_it() {
 }
 
 #[tokio::test]
-async fn d1_what_a_client_does_not_get_is_told_with_its_first_message() {
+async fn what_a_client_does_not_get_is_told_with_its_first_message() {
     let mut client = client();
     let id = client.session(json!({ "mcpServers": { "db": { "command": "db" } } })).await;
     client.call("session.send", json!({ "sessionId": id, "prompt": "one" })).await.unwrap();
@@ -58,7 +58,7 @@ async fn d1_what_a_client_does_not_get_is_told_with_its_first_message() {
 }
 
 #[tokio::test]
-async fn d1_an_attachment_that_no_model_takes_is_refused_and_the_session_goes_on() {
+async fn an_attachment_that_no_model_takes_is_refused_and_the_session_goes_on() {
     let mut client = client();
     let id = client.session(json!({})).await;
     let with = |attachment: Value| json!({ "sessionId": id, "prompt": "look", "attachments": [attachment] });
@@ -72,7 +72,7 @@ async fn d1_an_attachment_that_no_model_takes_is_refused_and_the_session_goes_on
 }
 
 #[tokio::test]
-async fn d1_an_abort_ends_commands_in_the_background_too() {
+async fn an_abort_ends_commands_in_the_background_too() {
     let mut client = Client::of(scenario().script(ECHO).allow_all());
     let id = client.session(json!({})).await;
     client.call("session.send", json!({ "sessionId": id, "prompt": "in the background" })).await.unwrap();

@@ -14,7 +14,7 @@ fn root(path: &str) -> PathBuf {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how a person tells a test to write the file anew")]
-fn d4_the_openapi_document_is_the_one_that_is_checked_in() {
+fn the_openapi_document_is_the_one_that_is_checked_in() {
     let path = root("schemas/openapi.json");
     if std::env::var_os("BOSUN_BLESS").is_some() {
         fs::write(&path, format!("{:#}\n", openapi())).unwrap();
@@ -24,13 +24,13 @@ fn d4_the_openapi_document_is_the_one_that_is_checked_in() {
 }
 
 #[test]
-fn d4_the_docs_list_every_request() {
+fn the_docs_list_every_request() {
     let docs = fs::read_to_string(root("docs/http.md")).unwrap();
     assert!(docs.contains(&routes_markdown()), "docs/http.md does not hold this table:\n{}", routes_markdown());
 }
 
 #[test]
-fn d4_the_document_is_served_and_every_reference_in_it_leads_somewhere() {
+fn the_document_is_served_and_every_reference_in_it_leads_somewhere() {
     let served = serve(tight());
     let document = served.http.done("GET", "/v1/openapi.json", None);
     assert_eq!(&document, openapi());

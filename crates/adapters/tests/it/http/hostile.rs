@@ -13,7 +13,7 @@ fn assert_well(served: &Served) {
 }
 
 #[test]
-fn d4_what_is_not_http_is_closed() {
+fn what_is_not_http_is_closed() {
     let served = serve(tight());
     let nothing_like_it = ["\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "hello\n\n", "GET / HTTP/9.9\r\n\r\n", "\r\n\r\n\r\n"];
     let twice = "POST /v1 HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd";
@@ -25,7 +25,7 @@ fn d4_what_is_not_http_is_closed() {
 }
 
 #[test]
-fn d4_too_much_is_refused_before_it_is_kept() {
+fn too_much_is_refused_before_it_is_kept() {
     let served = serve(hasty());
     let head = served.http.head("POST", "/v1/sessions");
     let long = served.http.say(&format!("{head}X-Long: {}\r\n\r\n", "x".repeat(1 << 20)));
@@ -46,7 +46,7 @@ fn d4_too_much_is_refused_before_it_is_kept() {
 }
 
 #[test]
-fn d4_who_sends_slowly_or_nothing_is_closed() {
+fn who_sends_slowly_or_nothing_is_closed() {
     let served = serve(HttpLimits { connections: 4, ..hasty() });
     let mut silent = served.http.connect();
     let mut slow = served.http.connect();
@@ -69,7 +69,7 @@ fn d4_who_sends_slowly_or_nothing_is_closed() {
 }
 
 #[test]
-fn d4_without_the_token_nothing_is_told_and_nothing_is_done() {
+fn without_the_token_nothing_is_told_and_nothing_is_done() {
     let served = serve(tight());
     let address = served.http.address();
     for (verb, path) in [("GET", "/v1/openapi.json"), ("POST", "/v1/sessions"), ("GET", "/nowhere")] {

@@ -7,7 +7,7 @@ use super::{serve, tight};
 const NOBODY: &str = "/v1/sessions/ses-01980000000070008000000000000001";
 
 #[test]
-fn d4_what_is_not_there_is_not_found_and_what_cannot_be_asked_says_what_can() {
+fn what_is_not_there_is_not_found_and_what_cannot_be_asked_says_what_can() {
     let served = serve(tight());
     let http = &served.http;
     http.ask("GET", "/", None).problem(404);
@@ -30,7 +30,7 @@ fn d4_what_is_not_there_is_not_found_and_what_cannot_be_asked_says_what_can() {
 }
 
 #[test]
-fn d4_words_that_do_not_fit_are_refused_with_what_is_wrong() {
+fn words_that_do_not_fit_are_refused_with_what_is_wrong() {
     let served = serve(tight());
     let http = &served.http;
     for body in [
@@ -57,7 +57,7 @@ fn d4_words_that_do_not_fit_are_refused_with_what_is_wrong() {
 }
 
 #[test]
-fn d4_no_answer_may_be_kept_or_read_by_pages() {
+fn no_answer_may_be_kept_or_read_by_pages() {
     let served = serve(tight());
     for answer in [served.http.ask("GET", "/v1", None), served.http.ask("GET", "/nowhere", None)] {
         let head = answer.head.to_ascii_lowercase();

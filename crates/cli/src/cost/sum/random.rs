@@ -91,7 +91,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn n11_every_grouping_adds_up_to_the_recorded_turns(tries in tries()) {
+    fn every_grouping_adds_up_to_the_recorded_turns(tries in tries()) {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().join("home")).unwrap();
         let owner = ProcessIdentity { boot: "an earlier boot".into(), pid: 1, started: 1 };

@@ -62,7 +62,7 @@ fn run(stage: &BinaryFixture, death: Option<&str>) -> Vec<Envelope> {
 }
 
 #[test]
-fn t5_a_tree_that_always_grows_stops_at_its_depth() {
+fn a_tree_that_always_grows_stops_at_its_depth() {
     for death in [None, Some("after-commit:120")] {
         let log = run(&limited("depth = 2\nlive = 64"), death);
         assert_eq!((agents(&log).len(), deepest(&log)), (5 + 25, 2), "{death:?}");
@@ -70,7 +70,7 @@ fn t5_a_tree_that_always_grows_stops_at_its_depth() {
 }
 
 #[test]
-fn t5_a_tree_that_always_grows_stops_at_its_total() {
+fn a_tree_that_always_grows_stops_at_its_total() {
     for death in [None, Some("before-commit:150")] {
         let log = run(&limited("total = 37\nlive = 64"), death);
         assert_eq!(agents(&log).len(), 37, "{death:?}");
@@ -78,7 +78,7 @@ fn t5_a_tree_that_always_grows_stops_at_its_total() {
 }
 
 #[test]
-fn t5_subagents_start_no_more_in_a_minute_than_they_may() {
+fn subagents_start_no_more_in_a_minute_than_they_may() {
     const RATE: usize = 200;
     for death in [None, Some("after-commit:900")] {
         let log = run(&limited("live = 64"), death);
@@ -94,7 +94,7 @@ fn t5_subagents_start_no_more_in_a_minute_than_they_may() {
 }
 
 #[test]
-fn t5_after_a_stop_nothing_starts() {
+fn after_a_stop_nothing_starts() {
     let stage = limited("live = 64");
     let running = stage.script(&always_five()).prompt("go").args(["--output-format", "jsonl"]).start();
     let started = || running.stdout().matches("\"taskCreated\"").count();
@@ -109,7 +109,7 @@ fn t5_after_a_stop_nothing_starts() {
 }
 
 #[test]
-fn t5_one_slot_is_enough_for_agents_that_wait_for_agents() {
+fn one_slot_is_enough_for_agents_that_wait_for_agents() {
     let stage = limited("live = 1\ndepth = 4");
     stage.script(
         "

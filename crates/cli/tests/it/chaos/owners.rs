@@ -48,7 +48,7 @@ fn check_done_once(stage: &BinaryFixture) {
 }
 
 #[test]
-fn r5_of_many_who_adopt_one_session_exactly_one_does() {
+fn of_many_who_adopt_one_session_exactly_one_does() {
     for _ in 0..3 {
         let (stage, id) = orphaned();
         let ended = at_once(6, |_| stage.bosun(["--resume", &id, "--allow-all"]).run());
@@ -73,7 +73,7 @@ fn own(stage: &BinaryFixture, id: &str, owner: &ProcessIdentity) {
 }
 
 #[test]
-fn r5_a_process_with_the_number_of_a_dead_owner_is_not_taken_for_it() {
+fn a_process_with_the_number_of_a_dead_owner_is_not_taken_for_it() {
     let (stage, id) = orphaned();
     let alive = ProcessIdentity::current().unwrap();
     own(&stage, &id, &ProcessIdentity { started: alive.started + 1, ..alive });
@@ -82,14 +82,14 @@ fn r5_a_process_with_the_number_of_a_dead_owner_is_not_taken_for_it() {
 }
 
 #[test]
-fn r5_an_owner_of_another_boot_is_dead() {
+fn an_owner_of_another_boot_is_dead() {
     let (stage, id) = orphaned();
     own(&stage, &id, &ProcessIdentity { boot: "another".into(), ..ProcessIdentity::current().unwrap() });
     assert_eq!(stage.bosun(["--resume", &id, "--allow-all"]).run().expect(0).stdout, "All done.\n");
 }
 
 #[test]
-fn r5_a_living_owner_is_not_robbed() {
+fn a_living_owner_is_not_robbed() {
     let (stage, id) = orphaned();
     own(&stage, &id, &ProcessIdentity::current().unwrap());
     let before = stage.log(&id);
@@ -100,7 +100,7 @@ fn r5_a_living_owner_is_not_robbed() {
 }
 
 #[test]
-fn r5_what_a_killed_owner_left_in_its_home_stops_nobody() {
+fn what_a_killed_owner_left_in_its_home_stops_nobody() {
     let (stage, id) = orphaned();
     // Its socket is still there, and nobody listens.
     assert!(Home::open(stage.home()).unwrap().socket(id.parse().unwrap()).exists());

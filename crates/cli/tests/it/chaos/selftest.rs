@@ -20,14 +20,14 @@ fn passes(stage: &BinaryFixture, options: &[&str]) -> Value {
 }
 
 #[test]
-fn r5_fifty_agents_survive_thirty_seeds_of_kills() {
+fn fifty_agents_survive_thirty_seeds_of_kills() {
     let told = passes(&stage(), &["--runs", "30", "--seed", "1000"]);
     assert_eq!((told["total"]["runs"].as_u64(), told["total"]["agents"].as_u64()), (Some(30), Some(1500)));
     assert!(told["total"]["kills"].as_u64().unwrap() >= 30, "{}", told["total"]);
 }
 
 #[test]
-fn r5_a_kill_before_or_after_any_kind_of_event_loses_nothing() {
+fn a_kill_before_or_after_any_kind_of_event_loses_nothing() {
     let told = passes(&stage(), &["--events", "--agents", "10", "--seed", "1"]);
     // Where a commit holds several of a kind, a later one may not be reached.
     let killed = |run: &&Value| run["killed"].as_u64().unwrap() as usize == run["kills"].as_array().unwrap().len();

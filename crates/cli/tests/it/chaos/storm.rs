@@ -168,7 +168,7 @@ fn begun() -> Storm {
 }
 
 #[test]
-fn r5_ten_thousand_messages_over_twenty_kills_are_each_read_once_and_in_order() {
+fn ten_thousand_messages_over_twenty_kills_are_each_read_once_and_in_order() {
     let mut storm = begun();
     let mut stopped = Vec::new();
     for life in 0..KILLS {

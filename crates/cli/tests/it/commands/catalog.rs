@@ -27,7 +27,7 @@ fn names(listed: &Value, kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn a9_the_catalogue_lists_what_there_is_and_what_stands_in_for_what() {
+fn the_catalogue_lists_what_there_is_and_what_stands_in_for_what() {
     let stage = stage();
     let built_in = stage.bosun(["catalog", "list", "--json"]).run().expect(0).json();
     assert_eq!(names(&built_in, "agents").len(), 8);
@@ -58,7 +58,7 @@ fn a9_the_catalogue_lists_what_there_is_and_what_stands_in_for_what() {
 }
 
 #[test]
-fn a9_check_names_file_line_and_remedy_and_fails_for_errors_only() {
+fn check_names_file_line_and_remedy_and_fails_for_errors_only() {
     let stage = stage();
     let fine = stage.bosun(["catalog", "check"]).run().expect(0).stdout;
     assert_eq!(fine, "8 agents and 0 skills, and nothing is wrong\n");
@@ -99,7 +99,7 @@ fn isolation_is_shown_and_check_finds_agents_and_models_that_cannot_be_used() {
 }
 
 #[test]
-fn a3_a_run_tells_what_is_wrong_and_fails_when_that_is_asked_for() {
+fn a_run_tells_what_is_wrong_and_fails_when_that_is_asked_for() {
     let stage = stage();
     stage.script(HELLO);
     // Whoever runs it first makes the home.
@@ -117,7 +117,7 @@ fn a3_a_run_tells_what_is_wrong_and_fails_when_that_is_asked_for() {
 }
 
 #[test]
-fn a2_agents_of_the_command_line_are_checked_before_anything_runs() {
+fn agents_of_the_command_line_are_checked_before_anything_runs() {
     let stage = stage();
     stage.script(HELLO);
     for (given, words) in [
@@ -135,7 +135,7 @@ fn a2_agents_of_the_command_line_are_checked_before_anything_runs() {
 }
 
 #[test]
-fn a2_one_agent_can_be_talked_to_and_an_unknown_one_is_answered_with_a_list() {
+fn one_agent_can_be_talked_to_and_an_unknown_one_is_answered_with_a_list() {
     let stage = stage();
     stage.script(HELLO);
     stage.prompt("hi").args(["--agent", "Rubber_Duck"]).run().expect(0);
@@ -154,7 +154,7 @@ fn a2_one_agent_can_be_talked_to_and_an_unknown_one_is_answered_with_a_list() {
 }
 
 #[test]
-fn a2_plugins_bring_agents_and_skills_and_stay_inside_of_their_folder() {
+fn plugins_bring_agents_and_skills_and_stay_inside_of_their_folder() {
     let stage = stage();
     write(&stage, "tools/plugin.json", r#"{"name": "tools", "version": "1.0"}"#);
     write(&stage, "tools/agents/linter.md", &agent("lints"));
@@ -170,7 +170,7 @@ fn a2_plugins_bring_agents_and_skills_and_stay_inside_of_their_folder() {
 }
 
 #[test]
-fn a2_a_remote_catalogue_that_is_down_is_told_and_ends_nothing() {
+fn a_remote_catalogue_that_is_down_is_told_and_ends_nothing() {
     let stage = stage();
     stage.script(HELLO);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -201,7 +201,7 @@ fn a2_a_remote_catalogue_that_is_down_is_told_and_ends_nothing() {
 }
 
 #[test]
-fn a4_descriptions_that_take_too_much_of_every_request_are_told() {
+fn descriptions_that_take_too_much_of_every_request_are_told() {
     let stage = stage();
     stage.script(HELLO);
     let given = format!(r#"{{"long": {{"description": "{}", "prompt": "y"}}}}"#, "word ".repeat(4_000));
@@ -212,7 +212,7 @@ fn a4_descriptions_that_take_too_much_of_every_request_are_told() {
 }
 
 #[test]
-fn s5_settings_of_agents_are_shown_and_bad_variables_named() {
+fn settings_of_agents_are_shown_and_bad_variables_named() {
     let stage = stage();
     stage.script(HELLO);
     let shown = stage.bosun(["config", "show"]).env("BOSUN_SUBAGENT_MAX_CONCURRENT", "3").run().expect(0).stdout;
@@ -232,7 +232,7 @@ fn s5_settings_of_agents_are_shown_and_bad_variables_named() {
 }
 
 #[test]
-fn a6_an_agent_of_a_file_is_started_with_its_own_words_and_tools() {
+fn an_agent_of_a_file_is_started_with_its_own_words_and_tools() {
     let stage = stage();
     stage.script(
         "
@@ -260,7 +260,7 @@ rules:
 }
 
 #[test]
-fn a7_a_skill_is_loaded_when_it_is_asked_for() {
+fn a_skill_is_loaded_when_it_is_asked_for() {
     let stage = stage();
     stage.script(
         "
@@ -282,7 +282,7 @@ rules:
 }
 
 #[test]
-fn a3_what_may_not_be_read_is_told() {
+fn what_may_not_be_read_is_told() {
     let stage = BinaryFixture::of_ordinary_user(BOSUN);
     stage.bosun(["catalog", "list"]).run().expect(0);
     let folder = stage.home().join("agents");

@@ -48,7 +48,7 @@ fn rows(stage: &BinaryFixture) -> Vec<Value> {
 }
 
 #[test]
-fn a8_a_checkout_is_listed_put_into_the_trash_and_brought_back() {
+fn a_checkout_is_listed_put_into_the_trash_and_brought_back() {
     let stage = made();
     let listed = rows(&stage);
     let [row] = &listed[..] else { panic!("{listed:?}") };
@@ -69,7 +69,7 @@ fn a8_a_checkout_is_listed_put_into_the_trash_and_brought_back() {
 }
 
 #[test]
-fn a8_gc_removes_checkouts_of_removed_sessions_and_their_work_stays() {
+fn gc_removes_checkouts_of_removed_sessions_and_their_work_stays() {
     let stage = made();
     let row = rows(&stage).remove(0);
     let kept = stage.bosun(["gc", "--json"]).run().expect(0).json();
@@ -111,7 +111,7 @@ rules:
 }
 
 #[test]
-fn q40_what_an_ordinary_user_cannot_read_in_a_checkout_is_not_removed() {
+fn what_an_ordinary_user_cannot_read_in_a_checkout_is_not_removed() {
     let stage = done_by_ordinary_user("echo work > dark/work.txt; echo more > more.txt; chmod 000 dark");
     let listed = rows(&stage);
     let [row] = &listed[..] else { panic!("{listed:?}") };
@@ -124,7 +124,7 @@ fn q40_what_an_ordinary_user_cannot_read_in_a_checkout_is_not_removed() {
 }
 
 #[test]
-fn q40_a_checkout_that_may_not_be_written_to_is_put_into_the_trash_and_brought_back() {
+fn a_checkout_that_may_not_be_written_to_is_put_into_the_trash_and_brought_back() {
     let stage = done_by_ordinary_user("echo work > work.txt; mkdir shut; echo x > shut/x.txt; chmod 555 shut .");
     let row = rows(&stage).remove(0);
     let (task, path) = (row["task"].as_str().unwrap(), row["path"].as_str().unwrap());

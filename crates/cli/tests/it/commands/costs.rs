@@ -119,7 +119,7 @@ rules:
 "#;
 
 #[test]
-fn x5_what_a_tree_of_agents_cost_adds_up_however_it_is_split() {
+fn what_a_tree_of_agents_cost_adds_up_however_it_is_split() {
     let stage = stage();
     let ended = stage.script(TREE).prompt("go").args(["--output-format", "json"]).run().expect(3).json();
     let total = cost(&stage, &[])["total"].clone();

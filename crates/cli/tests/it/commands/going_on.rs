@@ -174,7 +174,7 @@ fn a_recording_is_replayed_word_for_word() {
 }
 
 #[test]
-fn d1_a_model_that_was_chosen_is_gone_on_with_by_the_next_process() {
+fn a_model_that_was_chosen_is_gone_on_with_by_the_next_process() {
     let stage = stage();
     stage.script(COUNT);
     fs::write(stage.path("other.yaml"), "version: 1\nrules: [{ answer: [{ say: I am another. }] }]").unwrap();

@@ -28,7 +28,7 @@ fn items(stage: &BinaryFixture, list: &str) -> Value {
 }
 
 #[test]
-fn k1_a_person_works_through_a_list() {
+fn a_person_works_through_a_list() {
     let stage = stage();
     let list = |args: &[&str]| stage.bosun(["lists"]).args(args).args(["--list", "project"]).run();
     let empty = list(&[]).expect(0);
@@ -65,7 +65,7 @@ fn k1_a_person_works_through_a_list() {
 }
 
 #[test]
-fn k4_a_project_list_outlives_its_sessions_and_a_repository_keeps_it() {
+fn a_project_list_outlives_its_sessions_and_a_repository_keeps_it() {
     let stage = stage();
     fs::write(stage.path("go"), "").unwrap();
     stage.script(MAKER).prompt("go").args(["--list", "project"]).run().expect(0);
@@ -94,7 +94,7 @@ fn k4_a_project_list_outlives_its_sessions_and_a_repository_keeps_it() {
 }
 
 #[test]
-fn k4_a_list_is_whole_when_its_session_is_killed_and_goes_on_with_it() {
+fn a_list_is_whole_when_its_session_is_killed_and_goes_on_with_it() {
     let stage = stage();
     let mut running = stage.script(MAKER).prompt("go").start();
     within(PATIENCE, "the command runs", || stage.path("busy").exists());

@@ -50,7 +50,7 @@ fn autopilot(stage: &BinaryFixture, script: &str) -> testkit::binary::BinaryInvo
 }
 
 #[test]
-fn x1_a_headless_plan_is_printed_and_nothing_is_changed() {
+fn a_headless_plan_is_printed_and_nothing_is_changed() {
     let stage = stage();
     let ended = stage.script(PLANNER).prompt("plan it").args(["--plan"]).run().expect(0);
     assert_eq!(ended.stdout, "1. Write a.txt\n");
@@ -70,7 +70,7 @@ fn a_plan_that_is_carried_out_is_told_of_and_the_answer_is_printed() {
 }
 
 #[test]
-fn x1_an_action_that_goes_on_carries_the_plan_out() {
+fn an_action_that_goes_on_carries_the_plan_out() {
     let stage = stage();
     let args = ["--plan", "--plan-exit", "autopilot-fleet", "--output-format", "json"];
     let result = stage.script(PLANNER).prompt("plan it").args(args).run().expect(0).json();
@@ -81,7 +81,7 @@ fn x1_an_action_that_goes_on_carries_the_plan_out() {
 }
 
 #[test]
-fn x1_a_plan_is_decided_from_another_terminal() {
+fn a_plan_is_decided_from_another_terminal() {
     let stage = stage();
     let running = stage.script(PLANNER).prompt("plan it").args(["--plan", "--ask-wait", "for-ever"]).start();
     running.await_stderr("the plan is made");
@@ -93,7 +93,7 @@ fn x1_a_plan_is_decided_from_another_terminal() {
 }
 
 #[test]
-fn x2_exit_codes_tell_how_an_autopilot_ended() {
+fn exit_codes_tell_how_an_autopilot_ended() {
     let stage = stage();
     let complete = autopilot(&stage, &reports("done", "")).run().expect(0).json();
     let told = json!({ "stopped": "complete", "continues": 1, "summary": "some", "reason": null });
@@ -110,7 +110,7 @@ fn x2_exit_codes_tell_how_an_autopilot_ended() {
 }
 
 #[test]
-fn x2_an_interrupt_ends_an_autopilot() {
+fn an_interrupt_ends_an_autopilot() {
     let stage = stage();
     let script = "version: 1\nrules:\n  - answer:\n      - say: working\n      - hang: true\n";
     let args = ["--autopilot", "--output-format", "jsonl"];
@@ -122,14 +122,14 @@ fn x2_an_interrupt_ends_an_autopilot() {
 }
 
 #[test]
-fn x2_a_budget_ends_an_autopilot_with_its_own_code() {
+fn a_budget_ends_an_autopilot_with_its_own_code() {
     let stage = stage();
     let script = BUSY.replace("content: x } }", "content: x } }\n    usage: { input: 900, output: 100 }");
     autopilot(&stage, &script).args(["--max-tokens-total", "5000"]).run().expect(6);
 }
 
 #[test]
-fn x3_a_session_is_shared_however_its_run_ended() {
+fn a_session_is_shared_however_its_run_ended() {
     let stage = stage();
     let hostile = "version: 1\nrules:\n  - answer: [say: \"</pre><script>alert(1)</script>\"]\n";
     let html = stage.path("run.html");
@@ -150,7 +150,7 @@ fn x3_a_session_is_shared_however_its_run_ended() {
 }
 
 #[test]
-fn x3_a_place_that_cannot_be_written_is_found_before_the_run() {
+fn a_place_that_cannot_be_written_is_found_before_the_run() {
     let stage = stage();
     for (place, words) in
         [("-", "ends with .md or .html"), ("run.txt", "ends with .md"), ("none/run.md", "cannot write")]
@@ -162,7 +162,7 @@ fn x3_a_place_that_cannot_be_written_is_found_before_the_run() {
 }
 
 #[test]
-fn x4_a_session_on_autopilot_stays_so() {
+fn a_session_on_autopilot_stays_so() {
     let stage = stage();
     autopilot(&stage, &reports("done", "")).run().expect(0);
     stage.script(BUSY);

@@ -18,7 +18,7 @@ todos:
 ";
 
 #[test]
-fn f5_a_plan_is_shown_by_its_shape() {
+fn a_plan_is_shown_by_its_shape() {
     let stage = stage();
     fs::write(stage.path("plan.yaml"), PLAN).unwrap();
     let checked = stage.bosun(["fleet", "check", "plan.yaml"]).without_env("BOSUN_MODEL").run().expect(0);
@@ -43,7 +43,7 @@ fn f5_a_plan_is_shown_by_its_shape() {
 }
 
 #[test]
-fn f5_everything_that_is_wrong_with_a_plan_is_said() {
+fn everything_that_is_wrong_with_a_plan_is_said() {
     let stage = stage();
     let check = |plan: &str| {
         fs::write(stage.path("plan.yaml"), plan).unwrap();
@@ -70,7 +70,7 @@ fn f5_everything_that_is_wrong_with_a_plan_is_said() {
 }
 
 #[test]
-fn f5_the_schema_of_plans_is_printed() {
+fn the_schema_of_plans_is_printed() {
     let printed = stage().bosun(["fleet", "schema"]).run().expect(0).json();
     assert_eq!(printed["title"], "Bosun plan");
 }
@@ -105,7 +105,7 @@ fn works(stage: &BinaryFixture, plan: &str, flags: &[&str], code: i32) -> Vec<St
 }
 
 #[test]
-fn f5_a_second_run_does_what_failed_and_what_was_edited() {
+fn a_second_run_does_what_failed_and_what_was_edited() {
     let stage = stage();
     stage.script(WORKERS);
     fs::create_dir(stage.path("src")).unwrap();

@@ -34,7 +34,7 @@ fn message(stage: &BinaryFixture) -> (String, Option<String>) {
 }
 
 #[test]
-fn s1_a_command_that_does_not_exist_is_told_without_asking_a_model() {
+fn a_command_that_does_not_exist_is_told_without_asking_a_model() {
     let stage = stage();
     let server = ModelServer::script(ECHO).key(BinaryInvocation::KEY).start();
     let run = |prompt: &str| stage.prompt_over(&server, "anthropic/test-model", prompt).run().expect(2);
@@ -56,7 +56,7 @@ fn s1_a_command_that_does_not_exist_is_told_without_asking_a_model() {
 }
 
 #[test]
-fn s2_commands_that_tell_something_leave_no_session() {
+fn commands_that_tell_something_leave_no_session() {
     let stage = stage();
     stage.script(ECHO);
     let told = |prompt: &str| stage.bosun(["-p", prompt]).run().expect(0).stdout;
@@ -76,7 +76,7 @@ fn s2_commands_that_tell_something_leave_no_session() {
 }
 
 #[test]
-fn s2_commands_that_are_prompts_reach_the_model_and_people_see_what_they_typed() {
+fn commands_that_are_prompts_reach_the_model_and_people_see_what_they_typed() {
     let stage = stage();
     stage.script(ECHO);
     for (prompt, words, display) in [
@@ -97,7 +97,7 @@ fn s2_commands_that_are_prompts_reach_the_model_and_people_see_what_they_typed()
 }
 
 #[test]
-fn s2_commands_go_on_with_a_session_and_change_nothing_in_it() {
+fn commands_go_on_with_a_session_and_change_nothing_in_it() {
     let stage = stage();
     stage.script(ECHO);
     stage.prompt("hello").run().expect(0);
@@ -108,7 +108,7 @@ fn s2_commands_go_on_with_a_session_and_change_nothing_in_it() {
 }
 
 #[test]
-fn s2_an_agent_that_a_command_starts_is_waited_for() {
+fn an_agent_that_a_command_starts_is_waited_for() {
     let stage = stage();
     stage.script(ECHO);
     let ended = stage.prompt("/agent explore find it").run().expect(0);
@@ -118,7 +118,7 @@ fn s2_an_agent_that_a_command_starts_is_waited_for() {
 }
 
 #[test]
-fn s1_a_project_s_commands_run_when_the_project_is_trusted() {
+fn a_project_s_commands_run_when_the_project_is_trusted() {
     let stage = stage();
     stage.script(ECHO);
     write(&stage, ".claude/commands/git/ship.md", "---\nargument-hint: WHAT\n---\nShip $1. !`cat version`\n");
@@ -151,7 +151,7 @@ fn s1_a_project_s_commands_run_when_the_project_is_trusted() {
 }
 
 #[test]
-fn a7_whoever_manages_the_machine_forbids_commands_in_texts() {
+fn whoever_manages_the_machine_forbids_commands_in_texts() {
     let stage = stage();
     stage.script(ECHO);
     // The first run makes a home that nobody else can read.
@@ -167,7 +167,7 @@ fn a7_whoever_manages_the_machine_forbids_commands_in_texts() {
 }
 
 #[test]
-fn s1_commands_are_listed_and_unknown_ones_told_without_a_model() {
+fn commands_are_listed_and_unknown_ones_told_without_a_model() {
     let stage = stage();
     assert!(stage.bosun(["-p", "/help"]).run().expect(0).stdout.contains("/fleet [PROMPT]"));
     stage.bosun(["-p", "/flete port it"]).run().expect(2).says(&["did you mean /fleet?"]);

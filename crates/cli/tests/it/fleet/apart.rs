@@ -37,7 +37,7 @@ fn repository(stage: &BinaryFixture) {
 }
 
 #[test]
-fn f8_a_branch_moves_when_asked_and_nothing_else_does() {
+fn a_branch_moves_when_asked_and_nothing_else_does() {
     let stage = planned(PLAN, SCRIPT);
     repository(&stage);
     let ended = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
@@ -50,7 +50,7 @@ fn f8_a_branch_moves_when_asked_and_nothing_else_does() {
 }
 
 #[test]
-fn f8_a_branch_that_was_to_move_and_did_not_is_no_success() {
+fn a_branch_that_was_to_move_and_did_not_is_no_success() {
     let stage = planned(PLAN, SCRIPT);
     repository(&stage);
     let plan = format!("{PLAN}# not committed\n");
@@ -62,7 +62,7 @@ fn f8_a_branch_that_was_to_move_and_did_not_is_no_success() {
 }
 
 #[test]
-fn f8_what_needs_a_repository_is_refused_without_one() {
+fn what_needs_a_repository_is_refused_without_one() {
     let stage = planned(PLAN, "  - fail: { class: terminal }\n");
     let alone = ["fleet", "think it over", "--isolation", "worktree"];
     stage.bosun(alone).run().expect(2).says(&["is in no git repository", "git init"]);

@@ -14,7 +14,7 @@ todos:
 ";
 
 #[test]
-fn f4_a_plan_is_worked_through_and_told() {
+fn a_plan_is_worked_through_and_told() {
     let script = "
   - when: { path: /root/two, turn: 1 }
     answer: [call: { tool: create, input: { path: two.txt, content: right } }]
@@ -41,7 +41,7 @@ fn f4_a_plan_is_worked_through_and_told() {
 }
 
 #[test]
-fn x3_the_exit_code_of_a_fleet_tells_the_truth() {
+fn the_exit_code_of_a_fleet_tells_the_truth() {
     let stage = planned(PLAN, "  - answer: [say: All tests pass.]\n");
     let ended = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--output-format", "json"]).run().expect(3);
     let json = ended.json();
@@ -58,7 +58,7 @@ fn x3_the_exit_code_of_a_fleet_tells_the_truth() {
 }
 
 #[test]
-fn f4_a_goal_is_planned_and_what_cannot_be_planned_fails() {
+fn a_goal_is_planned_and_what_cannot_be_planned_fails() {
     let stage = stage();
     stage.script(
         "version: 1
@@ -78,7 +78,7 @@ rules:
 }
 
 #[test]
-fn f4_what_was_typed_wrong_is_told_before_a_model_is_asked() {
+fn what_was_typed_wrong_is_told_before_a_model_is_asked() {
     let stage = planned("todos: [{ id: a, title: A, depends_on: [b] }]\n", "  - fail: { class: terminal }\n");
     stage.bosun(["fleet"]).run().expect(2).says(&["there is nothing to do"]);
     stage.bosun(["fleet", "statsu"]).run().expect(2).says(&["neither a command of `bosun fleet` nor a goal"]);
@@ -99,7 +99,7 @@ fn f4_what_was_typed_wrong_is_told_before_a_model_is_asked() {
 }
 
 #[test]
-fn f4_a_fleet_is_shared_and_the_file_makes_nothing_run_again() {
+fn a_fleet_is_shared_and_the_file_makes_nothing_run_again() {
     let stage = planned("todos: [{ id: one, title: The first }]\n", "  - answer: [say: It is done.]\n");
     let shared = ["fleet", "run", "plan.yaml", "--allow-all", "--share", "run.md"];
     stage.bosun(shared).run().expect(0).says(&["done one", "shared as run.md"]);
@@ -124,7 +124,7 @@ fn a_finished_fleet_that_is_shared_has_its_outcome_and_its_todos() {
 }
 
 #[test]
-fn f4_todos_of_a_session_without_a_fleet_hide_no_fleet() {
+fn todos_of_a_session_without_a_fleet_hide_no_fleet() {
     let stage = planned("todos: [{ id: one, title: The first }]\n", "  - answer: [say: done]\n");
     stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
     stage.bosun(["-p", "hello"]).run().expect(0);
@@ -135,7 +135,7 @@ fn f4_todos_of_a_session_without_a_fleet_hide_no_fleet() {
 }
 
 #[test]
-fn f4_a_session_is_named_by_the_goal_and_a_failure_by_its_todo() {
+fn a_session_is_named_by_the_goal_and_a_failure_by_its_todo() {
     let script =
         "  - when: { attempt: 1 }\n    fail: { class: transient, message: too busy }\n  - answer: [say: done]\n";
     let stage = planned("goal: Reach the shore\ntodos: [{ id: row, title: Row }]\n", script);
@@ -144,7 +144,7 @@ fn f4_a_session_is_named_by_the_goal_and_a_failure_by_its_todo() {
 }
 
 #[test]
-fn f5_a_check_that_prints_nothing_is_told_so() {
+fn a_check_that_prints_nothing_is_told_so() {
     let stage = planned("todos: [{ id: row, title: Row, check: 'false' }]\n", "  - answer: [say: done]\n");
     let ended = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--retries", "0"]).run().expect(1);
     ended.says(&["blocked row", "it printed nothing"]);

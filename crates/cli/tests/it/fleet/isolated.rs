@@ -114,7 +114,7 @@ fn check(faults: &[&str], wanted: &str) {
 }
 
 #[test]
-fn f8_an_owner_killed_while_workers_work_leaves_the_same_merged_tree() {
+fn an_owner_killed_while_workers_work_leaves_the_same_merged_tree() {
     let wanted = undisturbed();
     for fault in [
         "before-commit:todoClaimed:1",
@@ -129,7 +129,7 @@ fn f8_an_owner_killed_while_workers_work_leaves_the_same_merged_tree() {
 }
 
 #[test]
-fn f8_an_owner_killed_at_any_merge_leaves_the_same_merged_tree() {
+fn an_owner_killed_at_any_merge_leaves_the_same_merged_tree() {
     let wanted = undisturbed();
     for nth in 1..=5 {
         for side in ["before", "after"] {
@@ -139,7 +139,7 @@ fn f8_an_owner_killed_at_any_merge_leaves_the_same_merged_tree() {
 }
 
 #[test]
-fn f8_owners_killed_one_after_the_other_leave_the_same_merged_tree() {
+fn owners_killed_one_after_the_other_leave_the_same_merged_tree() {
     let wanted = undisturbed();
     let one_merge = "after-commit:workMerged:1";
     let (none, ended) = ("before-commit:workMerged:1", "before-commit:fleetEnded:1");

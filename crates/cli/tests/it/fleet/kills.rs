@@ -77,12 +77,12 @@ fn check(stage: &BinaryFixture, todos: usize) {
 }
 
 #[test]
-fn f4_two_hundred_todos_survive_kills_of_their_owner_and_workers() {
+fn two_hundred_todos_survive_kills_of_their_owner_and_workers() {
     survives(200, &[300, 700, 1_100, 500]);
 }
 
 #[test]
 #[ignore = "it takes minutes: cargo xtask chaos --fleet"]
-fn f4_a_thousand_todos_survive_kills_of_their_owner_and_workers() {
+fn a_thousand_todos_survive_kills_of_their_owner_and_workers() {
     survives(1_000, &[500, 1_500, 900, 2_500, 300, 4_000, 1_200, 3_000, 700, 2_000]);
 }

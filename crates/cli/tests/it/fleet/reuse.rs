@@ -81,7 +81,7 @@ fn has_everything(stage: &BinaryFixture) {
 }
 
 #[test]
-fn f6_only_what_was_edited_is_done_again_and_the_merged_tree_has_everything() {
+fn only_what_was_edited_is_done_again_and_the_merged_tree_has_everything() {
     let stage = edited();
     let again = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--merge"]).run().expect(0);
     tells(&again.says(&["reused a", "reused c", "again: definition changed", "done d"]), "main has moved");
@@ -92,7 +92,7 @@ fn f6_only_what_was_edited_is_done_again_and_the_merged_tree_has_everything() {
 }
 
 #[test]
-fn f6_what_is_used_again_is_not_lost_with_its_owner() {
+fn what_is_used_again_is_not_lost_with_its_owner() {
     for fault in ["after-commit:todoDone:1", "after-commit:todoDone:2", "before-commit:workMerged:2"] {
         let stage = edited();
         let run = ["fleet", "run", "plan.yaml", "--allow-all", "--merge"];
@@ -112,7 +112,7 @@ fn lock_every_ref(folder: &Path) {
 }
 
 #[test]
-fn f6_refs_that_a_killed_git_command_left_locked_do_not_stop_the_next_owner() {
+fn refs_that_a_killed_git_command_left_locked_do_not_stop_the_next_owner() {
     let stage = edited();
     let run = ["fleet", "run", "plan.yaml", "--allow-all", "--merge"];
     stage.bosun(run).env("BOSUN_FAULT", "before-commit:workMerged:2").unheard().run().expect_killed();
@@ -122,7 +122,7 @@ fn f6_refs_that_a_killed_git_command_left_locked_do_not_stop_the_next_owner() {
 }
 
 #[test]
-fn f6_work_in_commits_is_not_used_by_workers_that_share_the_folder() {
+fn work_in_commits_is_not_used_by_workers_that_share_the_folder() {
     let stage = edited();
     let again = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--isolation", "none"]).run().expect(0);
     again.says(&["again: the commit with its work cannot be used any more"]);
@@ -131,7 +131,7 @@ fn f6_work_in_commits_is_not_used_by_workers_that_share_the_folder() {
 }
 
 #[test]
-fn f6_work_that_did_not_land_is_not_taken_to_be_in_place() {
+fn work_that_did_not_land_is_not_taken_to_be_in_place() {
     let stage = edited();
     let run = ["fleet", "run", "plan.yaml", "--allow-all", "--merge"];
     fs::copy(stage.path(".git/refs/heads/main"), stage.path(".git/MERGE_HEAD")).unwrap();
@@ -144,7 +144,7 @@ fn f6_work_that_did_not_land_is_not_taken_to_be_in_place() {
 }
 
 #[test]
-fn f4_todos_whose_fleet_never_began_are_not_taken_for_one() {
+fn todos_whose_fleet_never_began_are_not_taken_for_one() {
     let stage = planned("todos: [{ id: one, title: The first }]\n", "  - answer: [say: done]\n");
     let run = ["fleet", "run", "plan.yaml", "--allow-all"];
     let fault = "before-commit:fleetBegan:1";

@@ -21,7 +21,7 @@ fn began(stage: &BinaryFixture) {
 }
 
 #[test]
-fn f4_an_interrupt_leaves_a_fleet_that_goes_on() {
+fn an_interrupt_leaves_a_fleet_that_goes_on() {
     let stage = waiting();
     let mut running = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
     began(&stage);
@@ -35,7 +35,7 @@ fn f4_an_interrupt_leaves_a_fleet_that_goes_on() {
 }
 
 #[test]
-fn f4_a_fleet_is_stopped_from_another_terminal() {
+fn a_fleet_is_stopped_from_another_terminal() {
     let stage = waiting();
     let running = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
     began(&stage);

@@ -48,7 +48,7 @@ fn of_file(stage: &BinaryFixture, agent: &str) -> Option<BTreeSet<String>> {
 }
 
 #[test]
-fn a1_each_built_in_agent_is_started_with_a_small_request_and_the_tools_of_its_file() {
+fn each_built_in_agent_is_started_with_a_small_request_and_the_tools_of_its_file() {
     for model in MODELS {
         let stage = stage();
         let server = ModelServer::script(&script()).start();

@@ -43,36 +43,36 @@ macro_rules! checks {
 
 checks! {
     "talk":
-        d2_a_turn_streams "streams",
-        d2_a_session_has_many_turns "converses",
-        d2_prompts_come_as_a_stream "takes_a_stream_of_prompts",
-        d2_every_block_is_a_frame "sends_one_frame_per_block",
-        d2_the_model_is_switched "switches_the_model",
-        d2_a_turn_is_interrupted "interrupts",
-        d2_turns_are_limited "limits_turns",
-        d2_money_is_limited "limits_money";
+        a_turn_streams "streams",
+        a_session_has_many_turns "converses",
+        prompts_come_as_a_stream "takes_a_stream_of_prompts",
+        every_block_is_a_frame "sends_one_frame_per_block",
+        the_model_is_switched "switches_the_model",
+        a_turn_is_interrupted "interrupts",
+        turns_are_limited "limits_turns",
+        money_is_limited "limits_money";
     "tools":
-        d2_the_program_has_tools "calls_a_tool_of_the_program",
-        d2_tools_of_the_program_need_permission "asks_before_a_tool_of_the_program",
-        d2_the_program_allows_denies_and_changes_calls "asks_for_permission",
-        d2_a_denial_interrupts "stops_at_a_denial_that_interrupts",
-        d2_hooks_block_and_add_context "asks_hooks_before_and_after",
-        d2_output_is_structured "gives_structured_output";
+        the_program_has_tools "calls_a_tool_of_the_program",
+        tools_of_the_program_need_permission "asks_before_a_tool_of_the_program",
+        the_program_allows_denies_and_changes_calls "asks_for_permission",
+        a_denial_interrupts "stops_at_a_denial_that_interrupts",
+        hooks_block_and_add_context "asks_hooks_before_and_after",
+        output_is_structured "gives_structured_output";
     "modes":
-        d2_the_permission_mode_changes "changes_the_permission_mode",
-        d2_what_nobody_allowed_is_denied "denies_what_nobody_allowed",
-        d2_an_approved_plan_is_carried_out "leaves_plan_mode_when_a_plan_is_approved",
-        d2_a_refused_plan_is_not "stays_in_plan_mode_when_a_plan_is_refused",
-        d2_questions_are_answered "answers_questions_of_the_model";
+        the_permission_mode_changes "changes_the_permission_mode",
+        what_nobody_allowed_is_denied "denies_what_nobody_allowed",
+        an_approved_plan_is_carried_out "leaves_plan_mode_when_a_plan_is_approved",
+        a_refused_plan_is_not "stays_in_plan_mode_when_a_plan_is_refused",
+        questions_are_answered "answers_questions_of_the_model";
     "agents":
-        d2_the_program_has_agents "starts_an_agent_of_the_program",
-        d2_an_agent_in_the_background_wakes_its_parent "wakes_for_an_agent_in_the_background",
-        d2_an_agent_is_stopped "stops_an_agent";
+        the_program_has_agents "starts_an_agent_of_the_program",
+        an_agent_in_the_background_wakes_its_parent "wakes_for_an_agent_in_the_background",
+        an_agent_is_stopped "stops_an_agent";
     "sessions":
-        d2_a_session_is_resumed "resumes",
-        d2_a_missing_session_is_not "refuses_to_resume_what_is_not_there",
-        d2_a_session_is_forked "forks",
-        d2_a_session_is_read_again "reads_sessions_again";
+        a_session_is_resumed "resumes",
+        a_missing_session_is_not "refuses_to_resume_what_is_not_there",
+        a_session_is_forked "forks",
+        a_session_is_read_again "reads_sessions_again";
 }
 
 /// What the first programs of both SDKs print.
@@ -96,11 +96,11 @@ fn says_first_words(run: fn(&BinaryFixture, &Path) -> BinaryInvocation, name: &s
 }
 
 #[test]
-fn d2_the_first_program_in_python_runs_with_only_a_path_changed() {
+fn the_first_program_in_python_runs_with_only_a_path_changed() {
     says_first_words(sdk::python, "quickstart/claude.py");
 }
 
 #[test]
-fn d2_the_first_program_in_typescript_runs_with_only_a_path_changed() {
+fn the_first_program_in_typescript_runs_with_only_a_path_changed() {
     says_first_words(sdk::node, "quickstart/claude.mjs");
 }

@@ -30,21 +30,21 @@ fn killed_and_continued(killed: Language, other: Language) {
 }
 
 #[test]
-fn d6_another_program_goes_on_when_a_python_program_is_killed() {
+fn another_program_goes_on_when_a_python_program_is_killed() {
     killed_and_continued(python, typescript);
 }
 
 #[test]
-fn d6_another_program_goes_on_when_a_typescript_program_is_killed() {
+fn another_program_goes_on_when_a_typescript_program_is_killed() {
     killed_and_continued(typescript, python);
 }
 
 #[test]
-fn d6_a_python_program_goes_on_when_its_adapter_is_killed() {
+fn a_python_program_goes_on_when_its_adapter_is_killed() {
     super::claude::passes(python, "kills", "outlives_its_adapter");
 }
 
 #[test]
-fn d6_a_typescript_program_goes_on_when_its_adapter_is_killed() {
+fn a_typescript_program_goes_on_when_its_adapter_is_killed() {
     super::claude::passes(typescript, "kills", "outlives_its_adapter");
 }

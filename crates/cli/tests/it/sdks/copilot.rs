@@ -52,12 +52,12 @@ rules:
 "#;
 
 #[test]
-fn d1_node_creates_streams_steers_aborts_lists_and_deletes() {
+fn node_creates_streams_steers_aborts_lists_and_deletes() {
     holds(Language::Node, "talk", TALK);
 }
 
 #[test]
-fn d1_python_creates_streams_steers_aborts_lists_and_deletes() {
+fn python_creates_streams_steers_aborts_lists_and_deletes() {
     holds(Language::Python, "talk", TALK);
 }
 
@@ -88,12 +88,12 @@ rules:
 "#;
 
 #[test]
-fn d1_node_runs_tools_decides_on_calls_and_answers_questions() {
+fn node_runs_tools_decides_on_calls_and_answers_questions() {
     holds(Language::Node, "tools", TOOLS);
 }
 
 #[test]
-fn d1_python_runs_tools_decides_on_calls_and_answers_questions() {
+fn python_runs_tools_decides_on_calls_and_answers_questions() {
     holds(Language::Python, "tools", TOOLS);
 }
 
@@ -123,12 +123,12 @@ rules:
 "#;
 
 #[test]
-fn d1_node_hooks_block_change_and_add_context() {
+fn node_hooks_block_change_and_add_context() {
     holds(Language::Node, "hooks", HOOKS);
 }
 
 #[test]
-fn d1_python_hooks_block_change_and_add_context() {
+fn python_hooks_block_change_and_add_context() {
     holds(Language::Python, "hooks", HOOKS);
 }
 
@@ -158,12 +158,12 @@ fn sessions(language: Language) {
 }
 
 #[test]
-fn d1_node_resumes_forks_switches_models_and_gets_answers_in_a_form() {
+fn node_resumes_forks_switches_models_and_gets_answers_in_a_form() {
     sessions(Language::Node);
 }
 
 #[test]
-fn d1_python_resumes_forks_switches_models_and_gets_answers_in_a_form() {
+fn python_resumes_forks_switches_models_and_gets_answers_in_a_form() {
     sessions(Language::Python);
 }
 
@@ -176,22 +176,22 @@ fn provider(language: Language) {
 }
 
 #[test]
-fn d1_node_brings_its_own_provider() {
+fn node_brings_its_own_provider() {
     provider(Language::Node);
 }
 
 #[test]
-fn d1_python_brings_its_own_provider() {
+fn python_brings_its_own_provider() {
     provider(Language::Python);
 }
 
 #[test]
-fn d1_node_serves_two_clients_on_a_port_with_a_token() {
+fn node_serves_two_clients_on_a_port_with_a_token() {
     holds(Language::Node, "two_clients", TOOLS);
 }
 
 #[test]
-fn d1_python_serves_two_clients_on_a_port_with_a_token() {
+fn python_serves_two_clients_on_a_port_with_a_token() {
     holds(Language::Python, "two_clients", TOOLS);
 }
 
@@ -204,11 +204,11 @@ fn quick_start(language: Language) {
 }
 
 #[test]
-fn d1_the_first_steps_with_node_run_unchanged() {
+fn the_first_steps_with_node_run_unchanged() {
     quick_start(Language::Node);
 }
 
 #[test]
-fn d1_the_first_steps_with_python_run_unchanged() {
+fn the_first_steps_with_python_run_unchanged() {
     quick_start(Language::Python);
 }

@@ -95,7 +95,7 @@ fn adapters(stage: &BinaryFixture) -> Vec<String> {
 }
 
 #[test]
-fn d6_a_killed_client_on_stdio_leaves_its_session_to_be_resumed() {
+fn a_killed_client_on_stdio_leaves_its_session_to_be_resumed() {
     for language in [Language::Node, Language::Python] {
         let stage = at_work();
         kill(program(&stage, Language::Node, "holding"));
@@ -109,7 +109,7 @@ fn d6_a_killed_client_on_stdio_leaves_its_session_to_be_resumed() {
 }
 
 #[test]
-fn d6_a_session_on_a_port_runs_on_when_its_client_is_killed() {
+fn a_session_on_a_port_runs_on_when_its_client_is_killed() {
     for language in [Language::Node, Language::Python] {
         let stage = at_work();
         let server = Server::start(&stage);
@@ -126,7 +126,7 @@ fn d6_a_session_on_a_port_runs_on_when_its_client_is_killed() {
 }
 
 #[test]
-fn d6_a_session_whose_adapter_was_killed_is_resumed_with_its_tasks() {
+fn a_session_whose_adapter_was_killed_is_resumed_with_its_tasks() {
     for language in [Language::Node, Language::Python] {
         let stage = at_work();
         let client = program(&stage, Language::Node, "holding").args(["and kill the adapter"]);

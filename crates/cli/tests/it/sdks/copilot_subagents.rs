@@ -42,12 +42,12 @@ rules:
 "#;
 
 #[test]
-fn d1_node_has_agents_background_work_tasks_and_fleets() {
+fn node_has_agents_background_work_tasks_and_fleets() {
     holds(Language::Node, "agents", AGENTS);
 }
 
 #[test]
-fn d1_python_has_agents_background_work_tasks_and_fleets() {
+fn python_has_agents_background_work_tasks_and_fleets() {
     holds(Language::Python, "agents", AGENTS);
 }
 
@@ -84,16 +84,16 @@ rules:
 "#;
 
 #[test]
-fn d1_node_plans_goes_on_by_itself_and_keeps_todos() {
+fn node_plans_goes_on_by_itself_and_keeps_todos() {
     holds(Language::Node, "modes", MODES);
 }
 
 #[test]
-fn d1_python_plans_goes_on_by_itself_and_keeps_todos() {
+fn python_plans_goes_on_by_itself_and_keeps_todos() {
     holds(Language::Python, "modes", MODES);
 }
 
 #[test]
-fn d1_node_registers_tasks_of_its_own() {
+fn node_registers_tasks_of_its_own() {
     holds(Language::Node, "client_tasks", "version: 1\nrules:\n  - answer: [say: Noted.]\n");
 }

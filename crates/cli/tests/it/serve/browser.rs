@@ -19,7 +19,7 @@ use crate::stage;
 const PAGE: &str = include_str!("page.html");
 
 #[test]
-fn d4_a_page_of_another_origin_can_neither_read_nor_do_anything() {
+fn a_page_of_another_origin_can_neither_read_nor_do_anything() {
     for (attempt, outcome) in visited(&[]) {
         assert!(matches!(outcome.as_str(), Some("blocked" | "opaque")), "{attempt}: {outcome}");
     }
@@ -27,7 +27,7 @@ fn d4_a_page_of_another_origin_can_neither_read_nor_do_anything() {
 
 /// A browser that lets pages do what they like still tells where they come from.
 #[test]
-fn d4_the_server_itself_refuses_what_a_careless_browser_lets_through() {
+fn the_server_itself_refuses_what_a_careless_browser_lets_through() {
     let attempts = visited(&["--disable-web-security"]);
     for (attempt, outcome) in &attempts {
         assert!(matches!(outcome.as_str(), Some("blocked" | "opaque" | "read 403")), "{attempt}: {outcome}");
@@ -63,7 +63,7 @@ fn visited(flags: &[&str]) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn d4_a_name_that_was_bent_to_point_here_is_no_address_of_ours() {
+fn a_name_that_was_bent_to_point_here_is_no_address_of_ours() {
     let stage = stage();
     stage.script(HELD);
     let server = serve(&stage);

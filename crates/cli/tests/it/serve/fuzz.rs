@@ -17,7 +17,7 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 const HELLO: &str = "version: 1\nrules:\n  - answer: [{ say: Hello. }]\n";
 
 #[test]
-fn d4_schemathesis_finds_no_server_error_and_no_answer_that_breaks_the_schema() {
+fn schemathesis_finds_no_server_error_and_no_answer_that_breaks_the_schema() {
     let stage = stage();
     stage.script(HELLO);
     let server = serve(&stage);

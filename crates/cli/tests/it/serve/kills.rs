@@ -8,7 +8,7 @@ use super::{HELD, await_held, hold, release, serve};
 use crate::stage;
 
 #[test]
-fn d6_a_session_runs_on_without_its_client_and_is_there_when_it_comes_back() {
+fn a_session_runs_on_without_its_client_and_is_there_when_it_comes_back() {
     let stage = stage();
     stage.script(HELD);
     hold(&stage);
@@ -24,7 +24,7 @@ fn d6_a_session_runs_on_without_its_client_and_is_there_when_it_comes_back() {
 }
 
 #[test]
-fn d6_a_killed_server_leaves_a_session_that_is_interrupted_and_resumes() {
+fn a_killed_server_leaves_a_session_that_is_interrupted_and_resumes() {
     let stage = stage();
     stage.script(HELD);
     hold(&stage);
@@ -50,7 +50,7 @@ fn d6_a_killed_server_leaves_a_session_that_is_interrupted_and_resumes() {
 }
 
 #[test]
-fn d6_a_server_that_is_asked_to_end_leaves_its_sessions_resumable() {
+fn a_server_that_is_asked_to_end_leaves_its_sessions_resumable() {
     let stage = stage();
     stage.script(HELD);
     hold(&stage);

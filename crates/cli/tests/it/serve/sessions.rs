@@ -17,7 +17,7 @@ agents:
 "#;
 
 #[test]
-fn d4_a_session_is_begun_decided_on_looked_at_and_removed() {
+fn a_session_is_begun_decided_on_looked_at_and_removed() {
     let stage = stage();
     stage.script(ASKS);
     let server = serve(&stage);
@@ -54,7 +54,7 @@ fn d4_a_session_is_begun_decided_on_looked_at_and_removed() {
 }
 
 #[test]
-fn d4_mode_plan_model_todos_agents_and_commands_are_told_and_changed() {
+fn mode_plan_model_todos_agents_and_commands_are_told_and_changed() {
     let stage = stage();
     stage.script(HELLO);
     let server = serve(&stage);
@@ -87,7 +87,7 @@ fn d4_mode_plan_model_todos_agents_and_commands_are_told_and_changed() {
 }
 
 #[test]
-fn d4_a_stopped_session_rests_in_its_file_and_is_resumed_and_copied() {
+fn a_stopped_session_rests_in_its_file_and_is_resumed_and_copied() {
     let stage = stage();
     stage.script(HELLO);
     let server = serve(&stage);
@@ -112,7 +112,7 @@ fn d4_a_stopped_session_rests_in_its_file_and_is_resumed_and_copied() {
 }
 
 #[test]
-fn d4_a_session_of_another_process_is_reached_through_it() {
+fn a_session_of_another_process_is_reached_through_it() {
     let stage = stage();
     stage.script(HELD);
     hold(&stage);

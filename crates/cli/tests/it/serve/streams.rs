@@ -15,7 +15,7 @@ fn is_quiet(told: &SseEvent) -> bool {
 }
 
 #[test]
-fn d4_two_watchers_see_the_same_order_and_who_comes_back_loses_nothing() {
+fn two_watchers_see_the_same_order_and_who_comes_back_loses_nothing() {
     let stage = stage();
     stage.script(HELD);
     hold(&stage);
@@ -43,7 +43,7 @@ fn d4_two_watchers_see_the_same_order_and_who_comes_back_loses_nothing() {
 }
 
 #[test]
-fn d6_a_watcher_that_reads_nothing_holds_up_nobody() {
+fn a_watcher_that_reads_nothing_holds_up_nobody() {
     let stage = stage();
     let turn = r#"
     - - call: { tool: shell, input: { command: "yes 0123456789 | head -c 20000" } }"#;
@@ -59,7 +59,7 @@ fn d6_a_watcher_that_reads_nothing_holds_up_nobody() {
 }
 
 #[test]
-fn d4_what_nobody_runs_is_told_from_its_file_and_ends() {
+fn what_nobody_runs_is_told_from_its_file_and_ends() {
     let stage = stage();
     stage.script("version: 1\nagents:\n  main:\n    - - say: Hello.\n");
     stage.prompt("hello").run().expect(0);

@@ -42,7 +42,7 @@ const ABORT: u64 = 8;
 const NIGHT: Duration = Duration::from_secs(ABORT + 3);
 
 #[test]
-fn r5_q8_after_a_night_in_which_the_machine_slept_everything_goes_on() {
+fn after_a_night_in_which_the_machine_slept_everything_goes_on() {
     let stage = stage();
     std::fs::create_dir_all(stage.home()).unwrap();
     let limits = format!("[limits]\nstall-secs = 5\nabort-secs = {ABORT}\n");

@@ -27,7 +27,7 @@ fn hook(command: &str) -> Value {
 }
 
 #[test]
-fn h3_q36_hooks_that_hang_flood_and_say_no_for_ever_cost_a_run_no_more_than_their_deadlines() {
+fn hooks_that_hang_flood_and_say_no_for_ever_cost_a_run_no_more_than_their_deadlines() {
     let stage = stage();
     // Whoever runs it first makes the home.
     stage.bosun(["catalog", "list"]).run().expect(0);

@@ -7,7 +7,7 @@ use crate::scripts::shells;
 use crate::stage;
 
 #[test]
-fn r5_what_ran_under_a_dead_owner_is_interrupted_and_only_commands_are_lost() {
+fn what_ran_under_a_dead_owner_is_interrupted_and_only_commands_are_lost() {
     let stage = stage();
     let wait = "touch busy; while [ ! -e go ]; do sleep 0.01; done";
     let script = shells(&[
@@ -30,7 +30,7 @@ fn r5_what_ran_under_a_dead_owner_is_interrupted_and_only_commands_are_lost() {
 }
 
 #[test]
-fn r8_a_command_for_a_session_that_nobody_runs_waits_in_its_file() {
+fn a_command_for_a_session_that_nobody_runs_waits_in_its_file() {
     let stage = stage();
     let mut running = busy(&stage);
     running.signal(ProcessSignal::Kill);
@@ -55,7 +55,7 @@ fn r8_a_command_for_a_session_that_nobody_runs_waits_in_its_file() {
 }
 
 #[test]
-fn r5_an_owner_that_sleeps_is_no_dead_owner() {
+fn an_owner_that_sleeps_is_no_dead_owner() {
     let stage = stage();
     let mut running = busy(&stage);
     running.signal(ProcessSignal::Stop);

@@ -53,7 +53,7 @@ fn databases(stage: &BinaryFixture) -> u64 {
 }
 
 #[test]
-fn r9_commands_that_print_for_ever_stay_under_their_caps() {
+fn commands_that_print_for_ever_stay_under_their_caps() {
     let stage = stage();
     settings(&stage, "command-bytes = 300000\nsession-bytes = 400000\nmin-free-bytes = 0");
     let script = shells(&[
@@ -75,7 +75,7 @@ fn r9_commands_that_print_for_ever_stay_under_their_caps() {
 }
 
 #[test]
-fn r9_q25_a_command_that_never_stops_printing_takes_bounded_room_until_it_is_stopped() {
+fn a_command_that_never_stops_printing_takes_bounded_room_until_it_is_stopped() {
     const CAP: u64 = 300_000;
     let stage = stage();
     settings(&stage, &format!("command-bytes = {CAP}\nmin-free-bytes = 0"));
@@ -102,7 +102,7 @@ fn r9_q25_a_command_that_never_stops_printing_takes_bounded_room_until_it_is_sto
 }
 
 #[test]
-fn r9_on_a_disk_near_its_floor_the_session_lives_and_output_is_not_kept() {
+fn on_a_disk_near_its_floor_the_session_lives_and_output_is_not_kept() {
     let stage = stage();
     settings(&stage, "min-free-bytes = 9000000000000000000");
     let script = shells(&[
@@ -119,7 +119,7 @@ fn r9_on_a_disk_near_its_floor_the_session_lives_and_output_is_not_kept() {
 }
 
 #[test]
-fn r9_the_output_of_removed_tasks_is_collected() {
+fn the_output_of_removed_tasks_is_collected() {
     let stage = stage();
     let script = shells(&[json!({ "command": "echo much; touch done", "background": true })]);
     stage.script(&script).prompt("go").run().expect(0);

@@ -57,7 +57,7 @@ fn ended_well(log: &[Envelope]) -> usize {
 }
 
 #[test]
-fn r3_q43_a_run_that_answers_first_waits_for_its_agents_in_whatever_order_they_end() {
+fn a_run_that_answers_first_waits_for_its_agents_in_whatever_order_they_end() {
     for order in ["abc", "acb", "bac", "bca", "cab", "cba"] {
         let stage = stage();
         stage.script(&subagents(&["a", "b", "c"], UNTIL_GO));
@@ -78,7 +78,7 @@ fn r3_q43_a_run_that_answers_first_waits_for_its_agents_in_whatever_order_they_e
 }
 
 #[test]
-fn r3_q43_one_agent_that_fails_makes_the_answer_partial() {
+fn one_agent_that_fails_makes_the_answer_partial() {
     let fails = "  - when: { path: /root/b }\n    fail: { class: terminal, message: no such model }\n";
     let stage = stage();
     stage.script(&subagents(&["a", "b"], &format!("{fails}  - answer: [say: done]\n")));
@@ -96,7 +96,7 @@ fn cut_off(stage: &BinaryFixture) {
 }
 
 #[test]
-fn r3_q43_agents_that_were_not_waited_for_are_no_success() {
+fn agents_that_were_not_waited_for_are_no_success() {
     let stage = stage();
     stage.script(&subagents(&["a"], UNTIL_GO));
     cut_off(&stage);
@@ -104,7 +104,7 @@ fn r3_q43_agents_that_were_not_waited_for_are_no_success() {
 }
 
 #[test]
-fn r3_q44_agents_are_waited_for_as_long_as_they_are_heard() {
+fn agents_are_waited_for_as_long_as_they_are_heard() {
     let steps = "  - when: { turn: ..30 }\n    answer:\n      - wait: 150ms\n      - call: { tool: report_intent, \
                  input: { intent: 'step ${turn}' } }\n  - answer: [say: \"Done by ${path}.\"]\n";
     let stage = stage();
@@ -115,7 +115,7 @@ fn r3_q44_agents_are_waited_for_as_long_as_they_are_heard() {
 }
 
 #[test]
-fn r3_agents_that_wait_for_a_quota_park_the_run() {
+fn agents_that_wait_for_a_quota_park_the_run() {
     let parks = "  - when: { not: { contains: it is back } }\n    fail: { class: quota-until, after: 1h }\n  \
                  - answer: [say: \"Done by ${path}.\"]\n";
     let stage = stage();

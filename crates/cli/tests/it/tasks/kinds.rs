@@ -34,7 +34,7 @@ fn outer(listed: &Value) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn r2_r4_every_kind_is_listed_in_the_same_words_and_what_has_ended_stays_ended() {
+fn every_kind_is_listed_in_the_same_words_and_what_has_ended_stays_ended() {
     let stage = stage();
     let running = stage.script(SUBAGENTS).prompt("go").args(["--output-format", "jsonl"]).start();
     running.await_stdout("All is under way.");

@@ -22,7 +22,7 @@ rules:
 "#;
 
 #[test]
-fn a6_a_coordinator_of_a_file_starts_explore_which_greps_and_starts_and_writes_nothing() {
+fn a_coordinator_of_a_file_starts_explore_which_greps_and_starts_and_writes_nothing() {
     let stage = stage();
     fs::write(stage.path("hay.txt"), "hay\nthe needle\n").unwrap();
     fs::create_dir_all(stage.path(".claude/agents")).unwrap();

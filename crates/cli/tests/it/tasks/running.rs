@@ -6,7 +6,7 @@ use super::{busy, let_go, state, tasks, tasks_json};
 use crate::stage;
 
 #[test]
-fn r8_tasks_are_listed_shown_messaged_and_read_while_they_run_and_after() {
+fn tasks_are_listed_shown_messaged_and_read_while_they_run_and_after() {
     let stage = stage();
     let running = busy(&stage);
     let list = tasks(&stage, &[]);
@@ -56,7 +56,7 @@ fn r8_tasks_are_listed_shown_messaged_and_read_while_they_run_and_after() {
 }
 
 #[test]
-fn r8_a_task_is_followed_to_its_end_and_read_again_afterwards() {
+fn a_task_is_followed_to_its_end_and_read_again_afterwards() {
     let stage = stage();
     let running = busy(&stage);
     let tail = stage.bosun(["tasks", "tail", "docs"]).start();
@@ -85,7 +85,7 @@ fn r8_a_task_is_followed_to_its_end_and_read_again_afterwards() {
 }
 
 #[test]
-fn r8_agents_are_stopped_after_a_last_turn_or_at_once() {
+fn agents_are_stopped_after_a_last_turn_or_at_once() {
     let stage = stage();
     let running = busy(&stage);
     assert_eq!(tasks(&stage, &["stop", "tests", "--now"]), "/root/tests is stopped\n");
@@ -104,7 +104,7 @@ fn r8_agents_are_stopped_after_a_last_turn_or_at_once() {
 }
 
 #[test]
-fn r8_what_is_not_there_is_explained() {
+fn what_is_not_there_is_explained() {
     let stage = stage();
     stage.bosun(["tasks"]).run().expect(2).says(&["no session was begun in", "bosun tasks --all"]);
     assert_eq!(stage.bosun(["tasks", "--all"]).run().expect(0).stderr, "no tasks\n");
@@ -125,7 +125,7 @@ fn r8_what_is_not_there_is_explained() {
 }
 
 #[test]
-fn r8_an_agent_that_failed_says_why_wherever_it_is_seen() {
+fn an_agent_that_failed_says_why_wherever_it_is_seen() {
     let stage = stage();
     let script = r#"
 version: 1
@@ -146,7 +146,7 @@ rules:
 }
 
 #[test]
-fn r8_a_refusal_names_the_task_by_its_path() {
+fn a_refusal_names_the_task_by_its_path() {
     let stage = stage();
     let running = busy(&stage);
     assert_eq!(tasks(&stage, &["stop", "docs", "--now"]), "/root/docs is stopped\n");

@@ -6,7 +6,7 @@ use super::{SUBAGENTS, let_go};
 use crate::stage;
 
 #[test]
-fn r8_a_second_terminal_lists_shows_follows_messages_backgrounds_and_stops_agents_of_the_first() {
+fn a_second_terminal_lists_shows_follows_messages_backgrounds_and_stops_agents_of_the_first() {
     let stage = stage();
     let first = Tmux::start(&stage.script(SUBAGENTS).bosun(["--allow-all"]), 100, 30);
     first.shows("/help shows what you can type").says("go");

@@ -83,7 +83,7 @@ impl Scene {
 }
 
 #[test]
-fn r7_every_view_tells_the_same_at_every_step() {
+fn every_view_tells_the_same_at_every_step() {
     let stage = stage();
     hooked(&stage);
     let running = stage.script(SUBAGENTS).prompt("go").args(["--output-format", "jsonl"]).start();

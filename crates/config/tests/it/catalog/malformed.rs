@@ -124,7 +124,7 @@ const AGENTS: [Row; 32] = [
 ];
 
 #[test]
-fn a3_every_malformed_agent_is_told_with_its_line_and_a_remedy() {
+fn every_malformed_agent_is_told_with_its_line_and_a_remedy() {
     let mut wrong = Vec::new();
     for (name, text, severity, line, words, remedy) in AGENTS {
         let machine = Machine::new();
@@ -165,7 +165,7 @@ const OTHERS: [(&str, &str, &str, &str); 14] = [
 ];
 
 #[test]
-fn a3_every_malformed_skill_and_plugin_is_told_with_a_remedy() {
+fn every_malformed_skill_and_plugin_is_told_with_a_remedy() {
     for (path, text, words, remedy) in OTHERS {
         let machine = Machine::new();
         machine.write(path, text);
@@ -176,7 +176,7 @@ fn a3_every_malformed_skill_and_plugin_is_told_with_a_remedy() {
 }
 
 #[test]
-fn a3_bytes_that_are_no_text_and_files_that_are_too_large_are_told() {
+fn bytes_that_are_no_text_and_files_that_are_too_large_are_told() {
     let machine = Machine::new();
     machine.write("home/agents/large.md", &format!("{}{}", agent("x"), "x".repeat(5 << 20)));
     fs::write(machine.path("home/agents/binary.md"), b"---\ndescription: \xff\xfe\n---\nDo.\n").unwrap();
@@ -194,7 +194,7 @@ fn a3_bytes_that_are_no_text_and_files_that_are_too_large_are_told() {
 }
 
 #[test]
-fn a3_aliases_cannot_make_a_small_file_large() {
+fn aliases_cannot_make_a_small_file_large() {
     let machine = Machine::new();
     let mut bomb = String::from("---\ndescription: x\na: &a [x, x, x, x, x, x, x, x, x, x]\n");
     for (one, other) in ["ab", "bc", "cd", "de", "ef", "fg"].map(|pair| pair.split_at(1)) {
@@ -207,7 +207,7 @@ fn a3_aliases_cannot_make_a_small_file_large() {
 }
 
 #[test]
-fn a3_definitions_on_the_command_line_that_are_none_are_errors() {
+fn definitions_on_the_command_line_that_are_none_are_errors() {
     let cases = [
         ("{bad", "no JSON"),
         ("", "no JSON"),

@@ -29,7 +29,7 @@ fn catalog() -> CatalogListing {
 }
 
 #[test]
-fn a2_a7_realistic_files_of_both_families_all_load() {
+fn realistic_files_of_both_families_all_load() {
     let catalog = catalog();
     let custom = catalog.agents.iter().filter(|agent| agent.spec.source != DefinitionSource::BuiltIn);
     assert_eq!(
@@ -71,7 +71,7 @@ fn a2_a7_realistic_files_of_both_families_all_load() {
 }
 
 #[test]
-fn a2_what_the_files_say_is_what_the_agents_are() {
+fn what_the_files_say_is_what_the_agents_are() {
     let catalog = catalog();
     let of = |name: &str| &catalog.agent(name).unwrap().spec;
     let tools = |name: &str| of(name).tools.as_ref().map(|tools| tools.join(" "));
@@ -107,7 +107,7 @@ fn a2_what_the_files_say_is_what_the_agents_are() {
 }
 
 #[test]
-fn a7_skills_and_hooks_are_found_with_what_they_say() {
+fn skills_and_hooks_are_found_with_what_they_say() {
     let catalog = catalog();
     let of = |name: &str| &catalog.skills.iter().find(|skill| skill.spec.name == name).unwrap().spec;
     assert_eq!(of("commit").allowed_tools, ["Bash(git add:*)", "Bash(git commit:*)"]);

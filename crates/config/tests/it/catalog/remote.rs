@@ -48,7 +48,7 @@ fn catalog(url: &str, home: PathBuf) -> RemoteCatalog {
 }
 
 #[tokio::test]
-async fn a2_a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept() {
+async fn a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept() {
     let machine = Machine::new();
     let (url, asked) = server(http("200 OK", DEFINITIONS));
     let remote = catalog(&url, machine.home());
@@ -76,7 +76,7 @@ async fn a2_a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept
 }
 
 #[tokio::test]
-async fn a2_a_remote_catalogue_that_answers_nonsense_is_down() {
+async fn a_remote_catalogue_that_answers_nonsense_is_down() {
     let machine = Machine::new();
     let cases = [
         (http("200 OK", "<html>"), "no JSON"),
@@ -95,7 +95,7 @@ async fn a2_a_remote_catalogue_that_answers_nonsense_is_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a2_a_remote_catalogue_that_never_answers_is_not_waited_for() {
+async fn a_remote_catalogue_that_never_answers_is_not_waited_for() {
     let machine = Machine::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -9,7 +9,7 @@ use protocol::{DefinitionSource, SpawnPolicy};
 use super::{Asked, Machine, agent};
 
 #[test]
-fn a2_a3_every_place_is_searched_and_the_strongest_of_a_name_counts() {
+fn every_place_is_searched_and_the_strongest_of_a_name_counts() {
     let machine = Machine::new();
     let places = [
         "project/.bosun/agents/deep/er/Code Reviewer.md",
@@ -40,7 +40,7 @@ fn a2_a3_every_place_is_searched_and_the_strongest_of_a_name_counts() {
 }
 
 #[test]
-fn a1_a_file_may_stand_in_for_a_built_in_agent() {
+fn a_file_may_stand_in_for_a_built_in_agent() {
     let machine = Machine::new();
     machine.write("user/.claude/agents/explore.md", &agent("mine"));
     let catalog = machine.catalog();
@@ -51,7 +51,7 @@ fn a1_a_file_may_stand_in_for_a_built_in_agent() {
 }
 
 #[test]
-fn a6_a_role_says_whom_it_may_start() {
+fn a_role_says_whom_it_may_start() {
     let machine = Machine::new();
     let written = [
         ("all", "", SpawnPolicy::Anybody),
@@ -79,7 +79,7 @@ fn a6_a_role_says_whom_it_may_start() {
 }
 
 #[test]
-fn a6_an_agent_starts_without_the_tools_that_this_version_has_not() {
+fn an_agent_starts_without_the_tools_that_this_version_has_not() {
     let machine = Machine::new();
     let text = "---\ndescription: x\nmcp-servers:\n  db:\n    command: db\nisolation: remote\ngithub:\n  permissions: read\ntools: [read, 'github/*', search/codebase, mcp__db__query]\n\
                 ---\nDo it.\n";
@@ -100,7 +100,7 @@ fn a6_an_agent_starts_without_the_tools_that_this_version_has_not() {
 }
 
 #[test]
-fn d2_a_definition_that_a_program_gives_keeps_the_tools_of_its_servers() {
+fn a_definition_that_a_program_gives_keeps_the_tools_of_its_servers() {
     let given = r#"{"counter": {"description": "x", "prompt": "x", "tools": ["Read", "mcp__calc__add"]}}"#;
     let catalog = Machine::new().asked(Asked { given: Some(given), ..Asked::default() }).unwrap();
     let spec = &catalog.agent("counter").unwrap().spec;
@@ -111,7 +111,7 @@ fn d2_a_definition_that_a_program_gives_keeps_the_tools_of_its_servers() {
 }
 
 #[test]
-fn a2_files_of_an_untrusted_project_are_named_and_not_used() {
+fn files_of_an_untrusted_project_are_named_and_not_used() {
     let machine = Machine::new();
     machine.write("project/.github/agents/evil.agent.md", &agent("x"));
     machine.write("project/.claude/skills/evil/SKILL.md", &agent("x"));
@@ -130,7 +130,7 @@ fn a2_files_of_an_untrusted_project_are_named_and_not_used() {
 }
 
 #[test]
-fn a2_hooks_that_a_manager_forbids_are_not_gathered() {
+fn hooks_that_a_manager_forbids_are_not_gathered() {
     let machine = Machine::new();
     machine.write("home/hooks/mine.json", r#"{"hooks": {}}"#);
     let no_hooks = Some("/etc/bosun/managed.toml".into());
@@ -140,7 +140,7 @@ fn a2_hooks_that_a_manager_forbids_are_not_gathered() {
 }
 
 #[test]
-fn a2_hooks_in_an_agent_s_file_are_forbidden_with_all_others() {
+fn hooks_in_an_agent_s_file_are_forbidden_with_all_others() {
     let machine = Machine::new();
     let hooked = "---\nname: mine\ndescription: x\nhooks:\n  Stop:\n    - hooks:\n        - type: command\n          \
                   command: evil\n---\nWork.\n";
@@ -153,14 +153,14 @@ fn a2_hooks_in_an_agent_s_file_are_forbidden_with_all_others() {
 }
 
 #[test]
-fn a2_a_file_that_only_switches_hooks_off_is_gathered() {
+fn a_file_that_only_switches_hooks_off_is_gathered() {
     let machine = Machine::new();
     machine.write("user/.claude/settings.json", r#"{"disableAllHooks": true}"#);
     assert_eq!(machine.catalog().hooks.len(), 1);
 }
 
 #[test]
-fn a3_links_of_a_project_are_not_followed_and_those_of_the_user_are() {
+fn links_of_a_project_are_not_followed_and_those_of_the_user_are() {
     let machine = Machine::new();
     machine.write("elsewhere/linked.md", &agent("x"));
     machine.write("project/.claude/agents/real.md", &agent("x")).write("user/.claude/agents/real.md", &agent("y"));
@@ -179,7 +179,7 @@ fn a3_links_of_a_project_are_not_followed_and_those_of_the_user_are() {
 }
 
 #[test]
-fn a3_a_folder_with_too_much_in_it_is_told() {
+fn a_folder_with_too_much_in_it_is_told() {
     let machine = Machine::new();
     let folder = machine.path("project/.claude/agents");
     fs::create_dir_all(&folder).unwrap();
@@ -193,7 +193,7 @@ fn a3_a_folder_with_too_much_in_it_is_told() {
 }
 
 #[test]
-fn a3_an_agent_or_skill_that_is_named_and_not_there_is_told() {
+fn an_agent_or_skill_that_is_named_and_not_there_is_told() {
     let machine = Machine::new();
     let text = "---\ndescription: x\nskills: [gone]\ntools: Agent(explore, nobody)\n---\nDo it.\n";
     machine.write("home/agents/lead.md", text);
@@ -203,7 +203,7 @@ fn a3_an_agent_or_skill_that_is_named_and_not_there_is_told() {
 }
 
 #[test]
-fn a4_long_descriptions_are_weighed() {
+fn long_descriptions_are_weighed() {
     let machine = Machine::new();
     machine.write("home/agents/long.md", &agent(&"word ".repeat(4_000)));
     let catalog = machine.catalog();

@@ -12,7 +12,7 @@ fn names(catalog: &CatalogListing) -> Vec<&str> {
 }
 
 #[test]
-fn s1_every_place_is_searched_and_the_strongest_of_a_name_counts() {
+fn every_place_is_searched_and_the_strongest_of_a_name_counts() {
     let machine = Machine::new();
     let places = [
         "project/.bosun/commands/ship.md",
@@ -46,7 +46,7 @@ fn s1_every_place_is_searched_and_the_strongest_of_a_name_counts() {
 }
 
 #[test]
-fn s1_the_head_of_a_command_says_what_it_takes() {
+fn the_head_of_a_command_says_what_it_takes() {
     let machine = Machine::new();
     let head =
         "---\ndescription: Fixes\nargument-hint: [issue]\nallowed-tools: Bash(git add:*), Read\nagent: Explore\n---\n";
@@ -61,7 +61,7 @@ fn s1_the_head_of_a_command_says_what_it_takes() {
 }
 
 #[test]
-fn s1_what_is_wrong_with_a_command_is_told_with_its_line() {
+fn what_is_wrong_with_a_command_is_told_with_its_line() {
     let machine = Machine::new();
     machine.write("project/.claude/commands/open.md", "---\ndescription: x\n");
     machine.write("project/.claude/commands/empty.md", "---\ndescription: x\n---\n");
@@ -95,7 +95,7 @@ fn s1_what_is_wrong_with_a_command_is_told_with_its_line() {
 }
 
 #[test]
-fn s1_commands_of_a_project_that_nobody_trusts_are_known_by_name_alone() {
+fn commands_of_a_project_that_nobody_trusts_are_known_by_name_alone() {
     let machine = Machine::new();
     machine.write("project/.claude/commands/git/evil.md", "---\ndescription: looks kind\n---\n!`id`\n");
     machine.write("home/commands/mine.md", "Mine.\n");

@@ -14,7 +14,7 @@ async fn whole(stage: &Stage, base: &Commit, parts: &[git::MergePart]) -> Commit
 }
 
 #[tokio::test]
-async fn f8_the_same_commits_in_the_same_order_are_the_same_merge() {
+async fn the_same_commits_in_the_same_order_are_the_same_merge() {
     let stage = Stage::new().await;
     let base = head(&stage).await;
     let a = branch(&stage, &base, "a", vec![write("a.txt", "one\na\n")]).await;
@@ -37,7 +37,7 @@ async fn f8_the_same_commits_in_the_same_order_are_the_same_merge() {
 }
 
 #[tokio::test]
-async fn f8_a_conflict_names_its_files_and_is_whole_once_no_mark_is_left() {
+async fn a_conflict_names_its_files_and_is_whole_once_no_mark_is_left() {
     let stage = Stage::new().await;
     let base = head(&stage).await;
     let a = branch(&stage, &base, "a", vec![write("a.txt", "left\n"), write("own.txt", "a\n")]).await;

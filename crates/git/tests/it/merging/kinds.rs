@@ -26,7 +26,7 @@ pub(super) async fn merged_by_hand(stage: &Stage, name: &str, base: &Commit, par
 }
 
 #[tokio::test]
-async fn f8_every_kind_of_change_is_merged_as_git_merges_it() {
+async fn every_kind_of_change_is_merged_as_git_merges_it() {
     let stage = Stage::new().await;
     let folder = stage.git.folder().join("folder");
     std::fs::create_dir(&folder).unwrap();

@@ -68,7 +68,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn f8_branch_index_and_work_tree_move_together() {
+async fn branch_index_and_work_tree_move_together() {
     let scene = Scene::new().await;
     scene.stage.write("notes", "not known to git\n");
     let from = scene.base_commit.head.clone();
@@ -83,7 +83,7 @@ async fn f8_branch_index_and_work_tree_move_together() {
 }
 
 #[tokio::test]
-async fn f8_whatever_the_user_did_meanwhile_the_branch_stays() {
+async fn whatever_the_user_did_meanwhile_the_branch_stays() {
     let scene = Scene::new().await;
     scene.stage.write("b.txt", "changed\n");
     assert_eq!(scene.refuses().await, LandError::Unclean(vec!["b.txt".into()]));
@@ -164,7 +164,7 @@ async fn dirty() -> Scene {
 }
 
 #[tokio::test]
-async fn f8_what_was_not_committed_stays_so_and_never_becomes_history() {
+async fn what_was_not_committed_stays_so_and_never_becomes_history() {
     let scene = dirty().await;
     let lifted =
         scene.base_commit.lift(scene.git(), &scene.part.commit, "Write a", &signature()).await.unwrap().unwrap();
@@ -180,7 +180,7 @@ async fn f8_what_was_not_committed_stays_so_and_never_becomes_history() {
 }
 
 #[tokio::test]
-async fn f8_uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_branch() {
+async fn uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_branch() {
     let scene = dirty().await;
     let lifted =
         scene.base_commit.lift(scene.git(), &scene.part.commit, "Write a", &signature()).await.unwrap().unwrap();

@@ -7,7 +7,7 @@ use super::head;
 use crate::stage::Stage;
 
 #[tokio::test]
-async fn f8_clashes_are_predicted_among_two_hundred_branches() {
+async fn clashes_are_predicted_among_two_hundred_branches() {
     let stage = Stage::new().await;
     let base = head(&stage).await;
     let edits = |n: usize| match n {

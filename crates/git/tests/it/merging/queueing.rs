@@ -59,7 +59,7 @@ async fn step(queue: &mut MergeQueue, part: &MergePart) -> End {
 }
 
 #[tokio::test]
-async fn f8_of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_every_step() {
+async fn of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_every_step() {
     let stage = Stage::new().await;
     let base = project(&stage).await;
     let branches: Vec<Branch> =

@@ -97,7 +97,7 @@ async fn merged(stage: &Stage, base: &Commit, parts: &[MergePart], own: &[BTreeS
 }
 
 #[test]
-fn f8_no_line_of_an_accepted_branch_is_lost_and_the_result_is_what_git_merges() {
+fn no_line_of_an_accepted_branch_is_lost_and_the_result_is_what_git_merges() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let config = Config { cases: 8, failure_persistence: None, ..Config::default() };
     let run = |all| {

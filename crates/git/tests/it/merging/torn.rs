@@ -55,7 +55,7 @@ async fn break_off(stage: &Stage, step: Step, base_commit: &BaseCommit, tip: &Co
 }
 
 #[tokio::test]
-async fn f8_a_landing_that_was_broken_off_is_finished() {
+async fn a_landing_that_was_broken_off_is_finished() {
     for step in [Step::Marked, Step::SomeFiles, Step::AllFiles, Step::Index, Step::Branch] {
         let stage = Stage::new().await;
         let (base_commit, tip) = begun(&stage).await;
@@ -76,7 +76,7 @@ async fn f8_a_landing_that_was_broken_off_is_finished() {
 }
 
 #[tokio::test]
-async fn f8_a_file_that_somebody_changed_since_is_not_overwritten() {
+async fn a_file_that_somebody_changed_since_is_not_overwritten() {
     for name in ["a.txt", "comes.txt"] {
         let stage = Stage::new().await;
         let (base_commit, tip) = begun(&stage).await;

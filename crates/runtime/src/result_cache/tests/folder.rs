@@ -91,7 +91,7 @@ impl CacheTestFolder {
 }
 
 #[test]
-fn f5_what_counts_is_what_the_work_is_made_of() {
+fn what_counts_is_what_the_work_is_made_of() {
     let ground = CacheTestFolder::new();
     let whole = ground.state(&[]);
     for (path, text) in [("target/out", "other"), (".git/HEAD", "other"), ("plan.yaml", "other"), ("home/x", "new")] {
@@ -121,7 +121,7 @@ fn f5_what_counts_is_what_the_work_is_made_of() {
 }
 
 #[test]
-fn f5_patterns_name_files_and_folders() {
+fn patterns_name_files_and_folders() {
     let ground = CacheTestFolder::new();
     let touched = |pattern: &str, path: &str| {
         let before = ground.state(&[pattern]);
@@ -152,7 +152,7 @@ fn f5_patterns_name_files_and_folders() {
 }
 
 #[test]
-fn f5_what_cannot_be_read_and_what_never_ends_counts_as_itself() {
+fn what_cannot_be_read_and_what_never_ends_counts_as_itself() {
     let ground = CacheTestFolder::new();
     let before = ground.state(&[]);
     let fifo = ground.path("src/fifo");
@@ -164,7 +164,7 @@ fn f5_what_cannot_be_read_and_what_never_ends_counts_as_itself() {
 }
 
 #[test]
-fn f5_an_edit_runs_again_what_declared_it_and_what_declared_nothing() {
+fn an_edit_runs_again_what_declared_it_and_what_declared_nothing() {
     let ground = CacheTestFolder::new();
     let todos = [
         todo("lexer", &[], &["src/lexer"]),
@@ -190,7 +190,7 @@ fn f5_an_edit_runs_again_what_declared_it_and_what_declared_nothing() {
 }
 
 #[test]
-fn f5_a_run_without_an_end_and_one_that_is_opened_again_are_done_again() {
+fn a_run_without_an_end_and_one_that_is_opened_again_are_done_again() {
     let ground = CacheTestFolder::new();
     let todos = [todo("a", &[], &["src"]), todo("b", &[], &["src"])];
     ground.begin(&todos).store(&todos[0], "done", None, Timestamp(1));
@@ -206,7 +206,7 @@ fn f5_a_run_without_an_end_and_one_that_is_opened_again_are_done_again() {
 }
 
 #[test]
-fn f5_a_new_owner_tells_again_what_was_done_before_it_came() {
+fn a_new_owner_tells_again_what_was_done_before_it_came() {
     let ground = CacheTestFolder::new();
     let todos = [todo("a", &[], &["src"]), todo("b", &["a"], &["docs"])];
     ground.begin(&todos).store(&todos[0], "done", Some("c0ffee"), Timestamp(1));
@@ -223,7 +223,7 @@ fn f5_a_new_owner_tells_again_what_was_done_before_it_came() {
 }
 
 #[test]
-fn f5_what_is_told_before_what_it_depends_on_is_kept_too() {
+fn what_is_told_before_what_it_depends_on_is_kept_too() {
     let ground = CacheTestFolder::new();
     let todos = [todo("a", &[], &[]), todo("b", &["a"], &[]), todo("c", &["a", "b"], &[]), todo("d", &["gone"], &[])];
     let mut told = ground.begin(&todos);
@@ -236,7 +236,7 @@ fn f5_what_is_told_before_what_it_depends_on_is_kept_too() {
 }
 
 #[test]
-fn f5_work_in_a_commit_is_merged_again_while_it_is_there() {
+fn work_in_a_commit_is_merged_again_while_it_is_there() {
     let ground = CacheTestFolder::new();
     let todos = [todo("a", &[], &["src"])];
     let mut first = ground.begin(&todos);
@@ -258,7 +258,7 @@ fn f5_work_in_a_commit_is_merged_again_while_it_is_there() {
 }
 
 #[test]
-fn f5_a_workspace_that_is_not_there_has_no_files() {
+fn a_workspace_that_is_not_there_has_no_files() {
     assert_eq!(
         TreeSnapshot::capture(Path::new("/no/such/place"), Vec::new()).unwrap().state(&FilePatterns::default()).len(),
         32

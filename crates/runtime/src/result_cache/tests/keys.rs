@@ -19,7 +19,7 @@ fn cache_key(todos: &[Todo], means: &Assignment) -> String {
 }
 
 #[test]
-fn f5_a_cache_key_is_everything_that_a_todo_is_done_with() {
+fn a_cache_key_is_everything_that_a_todo_is_done_with() {
     let of = |todo: Todo| cache_key(&[todo], &means());
     let plain = || todo("a", &[], &["x", "y"]);
     let same = [
@@ -54,7 +54,7 @@ fn f5_a_cache_key_is_everything_that_a_todo_is_done_with() {
 }
 
 #[test]
-fn f5_a_cache_key_holds_what_came_before_it_in_any_order() {
+fn a_cache_key_holds_what_came_before_it_in_any_order() {
     let [a, b] = [todo("a", &[], &[]), todo("b", &[], &[])];
     let last = |above: &[&str]| todo("z", above, &[]);
     let both = cache_key(&[a.clone(), b.clone(), last(&["a", "b"])], &means());
@@ -72,7 +72,7 @@ fn f5_a_cache_key_holds_what_came_before_it_in_any_order() {
 }
 
 #[test]
-fn f5_todos_that_are_the_same_have_cache_keys_of_their_own() {
+fn todos_that_are_the_same_have_cache_keys_of_their_own() {
     let twins = ["a", "b"].map(|id| Todo { id: id.into(), ..todo("x", &[], &[]) });
     let below = ["c", "d"].map(|id| Todo { id: id.into(), ..todo("y", &[if id == "c" { "a" } else { "b" }], &[]) });
     let mut cache_keys = CacheKeys::default();

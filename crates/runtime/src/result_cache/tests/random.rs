@@ -167,7 +167,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn f5_a_second_run_does_exactly_what_failed_was_edited_or_is_invalid(story in story()) {
+    fn a_second_run_does_exactly_what_failed_was_edited_or_is_invalid(story in story()) {
         let (mut files, mut board) = (FakeFiles::default(), MemoryResultStore::default());
         let (first, done) = run(&story, 1, true, &mut files, &mut board);
         prop_assert!(done.is_subset(&first), "nothing is known before the first run");

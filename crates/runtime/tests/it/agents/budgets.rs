@@ -41,7 +41,7 @@ fn looks(request: &ModelRequest) -> Vec<Delta> {
 }
 
 #[tokio::test]
-async fn x5_many_agents_on_one_budget_wait_for_each_other() {
+async fn many_agents_on_one_budget_wait_for_each_other() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => (0..64).map(|n| raw(&format!("t{n}"), "task", &work("n").to_string())).collect(),
         ("/root", _) => says("done"),
@@ -115,7 +115,7 @@ async fn whoever_waits_for_what_others_have_reserved_says_so_once() {
 }
 
 #[tokio::test]
-async fn x5_an_agents_own_budget_ends_it_with_what_it_has_and_its_parent_goes_on() {
+async fn an_agents_own_budget_ends_it_with_what_it_has_and_its_parent_goes_on() {
     let poor = AgentSpec { name: "poor".into(), model_invocable: true, budget: tokens(9_000), ..AgentSpec::default() };
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "agent_type": "poor" })))]),
@@ -134,7 +134,7 @@ async fn x5_an_agents_own_budget_ends_it_with_what_it_has_and_its_parent_goes_on
 }
 
 #[tokio::test]
-async fn x5_a_child_spends_no_more_than_its_parent_has_left() {
+async fn a_child_spends_no_more_than_its_parent_has_left() {
     let rich =
         AgentSpec { name: "rich".into(), model_invocable: true, budget: tokens(900_000), ..AgentSpec::default() };
     let model = played(|request| match (request.path.as_str(), request.turn) {

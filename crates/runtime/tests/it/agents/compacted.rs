@@ -81,7 +81,7 @@ fn digests(run: &PlayedSession) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn x6_compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgotten() {
+async fn compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgotten() {
     let free = run(None).await;
     assert_eq!(free.outcome(), Some(&TaskOutcome::Completed), "{}", free.transcript());
     let window = free.events().iter().find_map(|envelope| match &envelope.entry.event {
@@ -114,7 +114,7 @@ async fn x6_compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgott
 }
 
 #[tokio::test]
-async fn x6_a_childs_compaction_leaves_its_parent_alone() {
+async fn a_childs_compaction_leaves_its_parent_alone() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("kid"))]),
         ("/root", _) => says("done"),

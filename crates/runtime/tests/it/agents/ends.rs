@@ -11,7 +11,7 @@ use super::played::{answer, asked, calls, heard, played, says, with, work};
 use crate::support::rules;
 
 #[tokio::test]
-async fn r6_an_agent_that_dies_in_the_middle_of_an_answer_is_not_complete() {
+async fn an_agent_that_dies_in_the_middle_of_an_answer_is_not_complete() {
     let script = rules(
         "  - when: { path: /root, turn: 1 }
     answer:
@@ -37,7 +37,7 @@ async fn r6_an_agent_that_dies_in_the_middle_of_an_answer_is_not_complete() {
 }
 
 #[tokio::test]
-async fn r6_an_answer_that_is_cut_off_at_its_limit_or_empty_is_not_complete() {
+async fn an_answer_that_is_cut_off_at_its_limit_or_empty_is_not_complete() {
     for (steps, words) in
         [("[say: and so on, stop: length]", "reached its output limit"), ("[]", "ended without an answer")]
     {
@@ -58,7 +58,7 @@ async fn r6_an_answer_that_is_cut_off_at_its_limit_or_empty_is_not_complete() {
 }
 
 #[tokio::test]
-async fn r3_every_waiter_gets_the_outcome_of_an_agent_that_is_stopped_from_elsewhere() {
+async fn every_waiter_gets_the_outcome_of_an_agent_that_is_stopped_from_elsewhere() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("kid"))]),
         (path, _) => says(format!("{path} is done")),
@@ -79,7 +79,7 @@ async fn r3_every_waiter_gets_the_outcome_of_an_agent_that_is_stopped_from_elsew
 }
 
 #[tokio::test]
-async fn t4_results_that_arrive_together_are_one_message_and_each_is_told_once() {
+async fn results_that_arrive_together_are_one_message_and_each_is_told_once() {
     let names = ["a", "b", "c"];
     let model = played(move |request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls(names.map(|name| (name, "task", with(work(name), json!({ "mode": "background" }))))),
@@ -103,7 +103,7 @@ async fn t4_results_that_arrive_together_are_one_message_and_each_is_told_once()
 }
 
 #[tokio::test]
-async fn r5_q6_a_result_that_comes_while_nobody_owns_the_session_is_told_by_the_next_owner() {
+async fn a_result_that_comes_while_nobody_owns_the_session_is_told_by_the_next_owner() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
         (path, _) => says(format!("{path} is done")),

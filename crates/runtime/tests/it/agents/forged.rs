@@ -144,7 +144,7 @@ fn chain(text: String, deepest: usize, mode: &'static str) -> impl Fn(&ModelRequ
 }
 
 #[tokio::test]
-async fn t3_q39_a_forgery_of_any_kind_stays_data_at_every_depth() {
+async fn a_forgery_of_any_kind_stays_data_at_every_depth() {
     let all = corpus();
     assert!(all.len() >= 40);
     for deepest in 1..=3 {
@@ -163,7 +163,7 @@ async fn t3_q39_a_forgery_of_any_kind_stays_data_at_every_depth() {
 }
 
 #[tokio::test]
-async fn t3_q39_each_forgery_alone_stays_data() {
+async fn each_forgery_alone_stays_data() {
     for text in corpus() {
         let model = played(chain(text.clone(), 1, "sync"));
         let run = scenario().model(Arc::new(model)).allow_all().prompt("go").run().await;

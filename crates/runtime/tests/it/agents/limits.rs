@@ -20,7 +20,7 @@ fn digs(request: &ModelRequest) -> Vec<Delta> {
 }
 
 #[tokio::test]
-async fn t5_at_the_depth_cap_the_tool_is_not_offered_and_is_refused() {
+async fn at_the_depth_cap_the_tool_is_not_offered_and_is_refused() {
     let limits = SessionLimits { depth: 2, ..SessionLimits::default() };
     let run = scenario().model(Arc::new(played(digs))).limits(limits).prompt("go").run().await;
     assert_eq!(run.tasks().len(), 3, "{}", run.transcript());
@@ -37,7 +37,7 @@ async fn t5_at_the_depth_cap_the_tool_is_not_offered_and_is_refused() {
 }
 
 #[tokio::test]
-async fn t5_a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate() {
+async fn a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate() {
     let five = |request: &ModelRequest| match request.turn {
         1 => (0..5).map(|n| raw(&format!("{}-{n}", request.path), "task", &work("n").to_string())).collect(),
         _ => says("done"),
@@ -84,7 +84,7 @@ fn most_at_once(run: &PlayedSession) -> usize {
 }
 
 #[tokio::test]
-async fn t5_over_the_live_cap_agents_wait_for_their_turn() {
+async fn over_the_live_cap_agents_wait_for_their_turn() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => (0..100).map(|n| raw(&format!("t{n}"), "task", &work("n").to_string())).collect(),
         _ => says("done"),
@@ -96,7 +96,7 @@ async fn t5_over_the_live_cap_agents_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn t5_many_that_start_others_at_once_stop_exactly_at_the_total() {
+async fn many_that_start_others_at_once_stop_exactly_at_the_total() {
     let model = played(|request| match (depth(request), request.turn) {
         (0, 1) => (0..64).map(|n| raw(&format!("t{n}"), "task", &work("n").to_string())).collect(),
         (1, 1) => (0..5).map(|n| raw(&format!("{}-{n}", request.path), "task", &work("n").to_string())).collect(),
@@ -118,7 +118,7 @@ fn depth(request: &ModelRequest) -> usize {
 }
 
 #[tokio::test]
-async fn t5_a_chain_finishes_with_one_slot() {
+async fn a_chain_finishes_with_one_slot() {
     let limits = SessionLimits { live: 1, depth: 4, ..SessionLimits::default() };
     let run = scenario().model(Arc::new(played(digs))).limits(limits).prompt("go").run().await;
     assert_eq!((run.tasks().len(), run.text()), (5, "/root is done"), "{}", run.transcript());
@@ -127,7 +127,7 @@ async fn t5_a_chain_finishes_with_one_slot() {
 }
 
 #[tokio::test]
-async fn t5_the_caps_hold_across_owners() {
+async fn the_caps_hold_across_owners() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", turn) if !request.prompt().contains("enough") => {
             calls([(format!("t{turn}").as_str(), "task", work("n"))])

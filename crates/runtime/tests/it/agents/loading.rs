@@ -27,7 +27,7 @@ fn loads(request: &ModelRequest) -> Vec<Delta> {
 }
 
 #[tokio::test]
-async fn t11_tools_are_loaded_when_they_are_asked_for_and_stay() {
+async fn tools_are_loaded_when_they_are_asked_for_and_stay() {
     let (model, gate) = played(loads).holding(|request| request.path == "/root/kid" && request.turn == 3);
     let stage = scenario().model(Arc::new(model)).ready();
     let driver = stage.open(SessionStart::New).await;
@@ -53,7 +53,7 @@ async fn t11_tools_are_loaded_when_they_are_asked_for_and_stay() {
 }
 
 #[tokio::test]
-async fn t12_the_tool_says_how_it_is_used_and_names_custom_agents_first() {
+async fn the_tool_says_how_it_is_used_and_names_custom_agents_first() {
     let custom = AgentSpec {
         name: "own".into(),
         description: "the project's".into(),
@@ -70,7 +70,7 @@ async fn t12_the_tool_says_how_it_is_used_and_names_custom_agents_first() {
 }
 
 #[tokio::test]
-async fn a5_an_agent_is_given_the_skills_of_its_definition() {
+async fn an_agent_is_given_the_skills_of_its_definition() {
     let folder = tempfile::TempDir::new().unwrap();
     let file = folder.path().join("SKILL.md");
     fs::write(&file, "---\nname: calm\n---\nCount to !`seq 10` first.\n").unwrap();
@@ -104,7 +104,7 @@ async fn a5_an_agent_is_given_the_skills_of_its_definition() {
 }
 
 #[tokio::test]
-async fn a5_the_skill_of_a_definition_is_not_read_through_a_link() {
+async fn the_skill_of_a_definition_is_not_read_through_a_link() {
     let folder = tempfile::TempDir::new().unwrap();
     let file = folder.path().canonicalize().unwrap().join("SKILL.md");
     fs::write(file.with_file_name("secret"), "hunter2").unwrap();

@@ -12,7 +12,7 @@ use testkit::session::scenario;
 use super::played::{answer, asked, calls, heard, played, says, with, work};
 
 #[tokio::test]
-async fn t8_a_message_wakes_an_agent_that_rests_with_all_it_knew() {
+async fn a_message_wakes_an_agent_that_rests_with_all_it_knew() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("kid"))]),
         ("/root", 2) => calls([("w", "write_agent", json!({ "to": ["kid"], "message": "and then?" }))]),
@@ -35,7 +35,7 @@ async fn t8_a_message_wakes_an_agent_that_rests_with_all_it_knew() {
 }
 
 #[tokio::test]
-async fn t8_a_reader_who_is_named_often_reads_a_message_once() {
+async fn a_reader_who_is_named_often_reads_a_message_once() {
     let often = vec!["kid"; 1_000];
     let model = played(move |request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("kid"))]),
@@ -51,7 +51,7 @@ async fn t8_a_reader_who_is_named_often_reads_a_message_once() {
 }
 
 #[tokio::test]
-async fn t8_an_agent_that_cannot_rest_takes_no_messages_and_says_so() {
+async fn an_agent_that_cannot_rest_takes_no_messages_and_says_so() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("kid"))]),
         ("/root", 2) => calls([
@@ -75,7 +75,7 @@ async fn t8_an_agent_that_cannot_rest_takes_no_messages_and_says_so() {
 }
 
 #[tokio::test]
-async fn t8_agents_write_to_their_parent_siblings_and_children() {
+async fn agents_write_to_their_parent_siblings_and_children() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls(["a", "b"].map(|name| (name, "task", work(name)))),
         ("/root", 2) => calls([
@@ -116,7 +116,7 @@ async fn t8_agents_write_to_their_parent_siblings_and_children() {
 }
 
 #[tokio::test]
-async fn t8_agents_are_found_by_id_name_and_path_and_others_are_not() {
+async fn agents_are_found_by_id_name_and_path_and_others_are_not() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("kid"))]),
         ("/root", 2) => {
@@ -178,7 +178,7 @@ async fn an_agent_that_ended_long_ago_is_read_and_goes_on_as_any_other() {
 }
 
 #[tokio::test]
-async fn t8_a_reader_waits_gives_up_in_time_and_hears_only_what_is_new() {
+async fn a_reader_waits_gives_up_in_time_and_hears_only_what_is_new() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => calls([("late", "read_agent", json!({ "agent": "kid", "wait": true, "timeout_secs": 30 }))]),
@@ -211,7 +211,7 @@ async fn t8_a_reader_waits_gives_up_in_time_and_hears_only_what_is_new() {
 }
 
 #[tokio::test]
-async fn t8_mail_that_interrupts_is_read_at_once() {
+async fn mail_that_interrupts_is_read_at_once() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => {

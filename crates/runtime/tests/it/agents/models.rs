@@ -46,7 +46,7 @@ fn use_of(requested: Option<&str>, effective: &str) -> Option<ModelUse> {
 }
 
 #[tokio::test]
-async fn t6_a_model_that_is_too_expensive_is_refused_and_nothing_starts() {
+async fn a_model_that_is_too_expensive_is_refused_and_nothing_starts() {
     let guard = CostGuard { percent: Some(200), ..CostGuard::default() };
     let run = chooses(json!({ "model": "costly" })).guard(guard).run().await;
     let told = answer(&run, "t");
@@ -58,7 +58,7 @@ async fn t6_a_model_that_is_too_expensive_is_refused_and_nothing_starts() {
 }
 
 #[tokio::test]
-async fn t6_a_model_that_is_too_expensive_is_replaced_for_all_to_see() {
+async fn a_model_that_is_too_expensive_is_replaced_for_all_to_see() {
     let guard = CostGuard { percent: Some(200), action: ExpensiveModelAction::Downgrade, ..CostGuard::default() };
     let run = chooses(json!({ "model": "costly" })).guard(guard).run().await;
     let ModelUse { requested, effective, why } = used(&run).unwrap();
@@ -69,7 +69,7 @@ async fn t6_a_model_that_is_too_expensive_is_replaced_for_all_to_see() {
 }
 
 #[tokio::test]
-async fn t6_what_is_asked_for_is_what_runs() {
+async fn what_is_asked_for_is_what_runs() {
     let run = chooses(json!({ "model": "costly" })).run().await;
     assert_eq!(used(&run), use_of(Some("costly"), "costly"));
     assert!(answer(&run, "t").text.contains("said by costly"));
@@ -87,7 +87,7 @@ async fn t6_what_is_asked_for_is_what_runs() {
 }
 
 #[tokio::test]
-async fn t7_a_taste_is_served_if_there_is_such_a_model() {
+async fn a_taste_is_served_if_there_is_such_a_model() {
     for (taste, name) in [(ModelPreference::Small, "small"), (ModelPreference::Other, "other")] {
         let run = chooses(json!({ "agent_type": "taster" })).agent(tasting(taste, None)).run().await;
         assert_eq!(used(&run), use_of(Some(name), name), "{taste:?}");
@@ -103,7 +103,7 @@ async fn t7_a_taste_is_served_if_there_is_such_a_model() {
 }
 
 #[tokio::test]
-async fn t6_a_call_names_no_file_as_its_model() {
+async fn a_call_names_no_file_as_its_model() {
     for file in ["script//etc/passwd", "replay/../secret", "script/x.yaml"] {
         let shelf = TestModels::default().with(priced("script/x.yaml", 1));
         let run = chooses(json!({ "model": file })).models(Arc::new(shelf)).run().await;

@@ -16,7 +16,7 @@ fn agent(name: &str, tools: &[&str], spawns: SpawnPolicy) -> AgentSpec {
 }
 
 #[tokio::test]
-async fn a6_a_coordinator_without_tools_starts_a_reader_that_greps() {
+async fn a_coordinator_without_tools_starts_a_reader_that_greps() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", with(work("lead"), json!({ "agent_type": "lead" })))]),
         ("/root/lead", 1) => calls([
@@ -44,7 +44,7 @@ async fn a6_a_coordinator_without_tools_starts_a_reader_that_greps() {
 }
 
 #[tokio::test]
-async fn a6_an_agent_without_a_shell_runs_no_command_by_another_tool() {
+async fn an_agent_without_a_shell_runs_no_command_by_another_tool() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([
             ("a", "task", with(work("lead"), json!({ "agent_type": "lead" }))),
@@ -72,7 +72,7 @@ async fn a6_an_agent_without_a_shell_runs_no_command_by_another_tool() {
 }
 
 #[tokio::test]
-async fn q33_no_agent_has_a_wider_mode_than_one_above_it() {
+async fn no_agent_has_a_wider_mode_than_one_above_it() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("a", "task", with(work("plan"), json!({ "agent_type": "planner" })))]),
         ("/root/plan", 1) => calls([("b", "task", with(work("bold"), json!({ "agent_type": "bold" })))]),
@@ -102,7 +102,7 @@ fn tries(request: &ModelRequest) -> Vec<Delta> {
 }
 
 #[tokio::test]
-async fn a6_what_the_root_may_not_do_nobody_below_it_may() {
+async fn what_the_root_may_not_do_nobody_below_it_may() {
     let model = played(tries);
     let (model, gate) = model.holding(|request| request.path.matches('/').count() == 6 && request.turn == 1);
     let stage = scenario().model(Arc::new(model)).allow_all().rule(RuleEffect::Deny, "shell(touch:*)").ready();

@@ -12,7 +12,7 @@ use testkit::session::scenario;
 use super::played::{answer, asked, calls, played, says, with, work};
 
 #[tokio::test]
-async fn t8_an_agent_that_is_asked_to_stop_says_what_it_has() {
+async fn an_agent_that_is_asked_to_stop_says_what_it_has() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => {
@@ -42,7 +42,7 @@ async fn t8_an_agent_that_is_asked_to_stop_says_what_it_has() {
 }
 
 #[tokio::test]
-async fn t8_an_agent_that_is_stopped_now_says_nothing_more() {
+async fn an_agent_that_is_stopped_now_says_nothing_more() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => calls([("s", "stop_agent", json!({ "agent": "kid", "now": true }))]),
@@ -60,7 +60,7 @@ async fn t8_an_agent_that_is_stopped_now_says_nothing_more() {
 }
 
 #[tokio::test]
-async fn t8_one_that_does_not_come_to_its_last_word_is_stopped_when_its_time_is_over() {
+async fn one_that_does_not_come_to_its_last_word_is_stopped_when_its_time_is_over() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => {

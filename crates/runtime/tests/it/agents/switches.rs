@@ -55,7 +55,7 @@ fn asked(run: &PlayedSession, path: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn d1_the_next_turn_is_asked_of_the_new_model_and_everybody_is_told_of_it() {
+async fn the_next_turn_is_asked_of_the_new_model_and_everybody_is_told_of_it() {
     let mut driver = answers().ready().open(SessionStart::New).await;
     let client = client(&driver).await;
     driver.send("hello", MailDelivery::FollowUp).await;
@@ -74,7 +74,7 @@ async fn d1_the_next_turn_is_asked_of_the_new_model_and_everybody_is_told_of_it(
 }
 
 #[tokio::test]
-async fn d1_agents_at_work_follow_the_session_unless_they_want_another_model() {
+async fn agents_at_work_follow_the_session_unless_they_want_another_model() {
     let (model, gate) = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([
             ("a", "task", with(work("kid"), json!({ "mode": "background" }))),
@@ -104,7 +104,7 @@ async fn d1_agents_at_work_follow_the_session_unless_they_want_another_model() {
 }
 
 #[tokio::test]
-async fn d1_the_sessions_own_agent_takes_the_model_that_a_person_chooses_over_its_definitions() {
+async fn the_sessions_own_agent_takes_the_model_that_a_person_chooses_over_its_definitions() {
     let main = AgentSpec { name: "captain".into(), models: vec!["small".into()], ..AgentSpec::default() };
     let stage = answers().ready();
     stage.set_main(Some(main));
@@ -119,7 +119,7 @@ async fn d1_the_sessions_own_agent_takes_the_model_that_a_person_chooses_over_it
 }
 
 #[tokio::test]
-async fn d1_a_model_that_is_unknown_or_has_no_price_for_a_budget_in_dollars_is_refused_in_words() {
+async fn a_model_that_is_unknown_or_has_no_price_for_a_budget_in_dollars_is_refused_in_words() {
     let driver = answers().ready().open(SessionStart::New).await;
     let words = set(&client(&driver).await, "nobody").await.unwrap_err();
     assert_eq!(
@@ -143,7 +143,7 @@ async fn d1_a_model_that_is_unknown_or_has_no_price_for_a_budget_in_dollars_is_r
 }
 
 #[tokio::test]
-async fn s2_a_slash_command_tells_the_model_and_goes_on_with_another() {
+async fn a_slash_command_tells_the_model_and_goes_on_with_another() {
     use runtime::slash::SlashOutcome;
     let driver = answers().ready().open(SessionStart::New).await;
     let done = driver.session().dispatch("/model other").await;
@@ -154,7 +154,7 @@ async fn s2_a_slash_command_tells_the_model_and_goes_on_with_another() {
 }
 
 #[tokio::test]
-async fn d1_an_agent_started_by_hand_has_the_name_words_and_model_it_was_asked_with() {
+async fn an_agent_started_by_hand_has_the_name_words_and_model_it_was_asked_with() {
     let mut driver = answers().ready().open(SessionStart::New).await;
     let client = client(&driver).await;
     let wanted = StartAgentParams {

@@ -29,19 +29,19 @@ fn delegates(mode: &str) -> String {
 }
 
 #[tokio::test]
-async fn t3_a_sync_task_gives_its_text_with_what_is_known_of_it() {
+async fn a_sync_task_gives_its_text_with_what_is_known_of_it() {
     let run = scenario().script(&delegates("")).prompt("go").run().await;
     insta::assert_snapshot!(run.transcript());
 }
 
 #[tokio::test]
-async fn t4_a_background_task_answers_at_once_and_its_result_wakes_the_parent() {
+async fn a_background_task_answers_at_once_and_its_result_wakes_the_parent() {
     let run = scenario().script(&delegates(", mode: background")).prompt("go").run().await;
     insta::assert_snapshot!(run.transcript());
 }
 
 #[tokio::test]
-async fn t1_a_malformed_call_is_refused_with_what_to_do_and_starts_nothing() {
+async fn a_malformed_call_is_refused_with_what_to_do_and_starts_nothing() {
     let wrong = [
         ("{ not json".to_owned(), ""),
         (json!({ "description": "d", "agent_type": "worker", "name": "n" }).to_string(), "prompt"),
@@ -70,7 +70,7 @@ async fn t1_a_malformed_call_is_refused_with_what_to_do_and_starts_nothing() {
 }
 
 #[tokio::test]
-async fn t2_what_there_is_not_is_refused_with_what_there_is() {
+async fn what_there_is_not_is_refused_with_what_there_is() {
     let agent = |name: &str| AgentSpec { name: name.into(), model_invocable: true, ..AgentSpec::default() };
     let hidden = AgentSpec { model_invocable: false, ..agent("hidden") };
     let unserved = AgentSpec { unsupported: vec!["it wants the MCP server `db`".into()], ..agent("db-reader") };
@@ -96,7 +96,7 @@ async fn t2_what_there_is_not_is_refused_with_what_there_is() {
 }
 
 #[tokio::test]
-async fn t3_a_child_sees_its_prompt_and_nothing_of_its_parent() {
+async fn a_child_sees_its_prompt_and_nothing_of_its_parent() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("kid"))]),
         ("/root", _) => says("done"),
@@ -110,7 +110,7 @@ async fn t3_a_child_sees_its_prompt_and_nothing_of_its_parent() {
 }
 
 #[tokio::test]
-async fn t4_the_tasks_of_one_message_start_together() {
+async fn the_tasks_of_one_message_start_together() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls(["a", "b", "c"].map(|name| (name, "task", work(name)))),
         ("/root", _) => says("done"),
@@ -129,7 +129,7 @@ async fn t4_the_tasks_of_one_message_start_together() {
 }
 
 #[tokio::test]
-async fn t4_in_the_background_inside_an_agent_is_not_in_the_background() {
+async fn in_the_background_inside_an_agent_is_not_in_the_background() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("middle"))]),
         ("/root/middle", 1) => calls([("u", "task", with(work("leaf"), json!({ "mode": "background" })))]),
@@ -142,7 +142,7 @@ async fn t4_in_the_background_inside_an_agent_is_not_in_the_background() {
 }
 
 #[tokio::test]
-async fn t4_a_definition_says_where_results_go_unless_the_call_does() {
+async fn a_definition_says_where_results_go_unless_the_call_does() {
     let shy = AgentSpec { name: "shy".into(), model_invocable: true, background: true, ..AgentSpec::default() };
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([
@@ -157,7 +157,7 @@ async fn t4_a_definition_says_where_results_go_unless_the_call_does() {
 }
 
 #[tokio::test]
-async fn t4_another_process_sends_an_awaited_child_to_the_background() {
+async fn another_process_sends_an_awaited_child_to_the_background() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("slow"))]),
         ("/root/slow", _) => says("at last"),

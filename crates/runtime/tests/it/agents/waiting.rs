@@ -40,7 +40,7 @@ async fn finish(mut driver: SessionDriver) -> PlayedSession {
 }
 
 #[tokio::test]
-async fn t10_waiting_for_any_ends_with_the_first() {
+async fn waiting_for_any_ends_with_the_first() {
     let (mut driver, gate) = waiting(json!({ "on": ["quick", "slow"], "mode": "any" })).await;
     driver.until("the end of it", |event| matches!(event, Event::WaitEnded { .. })).await;
     gate.add_permits(1);
@@ -49,7 +49,7 @@ async fn t10_waiting_for_any_ends_with_the_first() {
 }
 
 #[tokio::test]
-async fn t10_waiting_for_all_asks_no_model_meanwhile_and_wakes_once() {
+async fn waiting_for_all_asks_no_model_meanwhile_and_wakes_once() {
     let (driver, gate) = waiting(json!({})).await;
     let before = driver.model().requests().iter().filter(|request| request.path == "/root").count();
     gate.add_permits(1);
@@ -61,7 +61,7 @@ async fn t10_waiting_for_all_asks_no_model_meanwhile_and_wakes_once() {
 }
 
 #[tokio::test]
-async fn t10_waiting_ends_in_time() {
+async fn waiting_ends_in_time() {
     let (mut driver, gate) = waiting(json!({ "on": ["slow"], "timeout_secs": 20 })).await;
     driver.stage().clock().advance(Duration::from_secs(21));
     driver.until("the end of it", |event| matches!(event, Event::WaitEnded { .. })).await;
@@ -71,7 +71,7 @@ async fn t10_waiting_ends_in_time() {
 }
 
 #[tokio::test]
-async fn t10_an_hour_of_waiting_asks_no_model() {
+async fn an_hour_of_waiting_asks_no_model() {
     let (mut driver, gate) = waiting(json!({ "on": ["slow"], "timeout_secs": 3_600 })).await;
     let asked_so_far = driver.model().requests().len();
     for _minute in 0..59 {
@@ -91,7 +91,7 @@ async fn t10_an_hour_of_waiting_asks_no_model() {
 }
 
 #[tokio::test]
-async fn t10_a_wait_goes_on_under_the_next_owner() {
+async fn a_wait_goes_on_under_the_next_owner() {
     let (driver, gate) = waiting(json!({ "on": ["slow"] })).await;
     let stage = driver.stage().clone();
     let id = driver.crash().await.id();
@@ -104,7 +104,7 @@ async fn t10_a_wait_goes_on_under_the_next_owner() {
 }
 
 #[tokio::test]
-async fn t10_there_may_be_nothing_to_wait_for() {
+async fn there_may_be_nothing_to_wait_for() {
     let model = played(|request| match request.turn {
         1 => calls([
             ("none", "wait", json!({})),
@@ -121,7 +121,7 @@ async fn t10_there_may_be_nothing_to_wait_for() {
 }
 
 #[tokio::test]
-async fn t10_a_command_is_run_until_it_succeeds_and_no_model_is_asked() {
+async fn a_command_is_run_until_it_succeeds_and_no_model_is_asked() {
     let model = played(|request| match request.turn {
         1 => calls([("u", "until", json!({ "command": "echo tried >> tries; [ -e go ]", "every_secs": 1 }))]),
         _ => says("done"),
@@ -138,7 +138,7 @@ async fn t10_a_command_is_run_until_it_succeeds_and_no_model_is_asked() {
 }
 
 #[tokio::test]
-async fn t10_a_command_is_run_by_the_shell_that_it_was_judged_for() {
+async fn a_command_is_run_by_the_shell_that_it_was_judged_for() {
     // To bash it is one program and its word; a plain shell sees the end of a quote, and another command.
     let trick = r"echo $'\'; touch witness #'";
     let model = played(move |request| match request.turn {
@@ -152,7 +152,7 @@ async fn t10_a_command_is_run_by_the_shell_that_it_was_judged_for() {
 }
 
 #[tokio::test]
-async fn t10_a_command_that_never_succeeds_is_given_up_in_time() {
+async fn a_command_that_never_succeeds_is_given_up_in_time() {
     let model = played(|request| match request.turn {
         1 => calls([("u", "until", json!({ "command": "exit 1", "every_secs": 600, "timeout_secs": 60 }))]),
         _ => says("done"),

@@ -12,7 +12,7 @@ use super::{AT_ONCE, asks_its_model, begin, free, runs_a_call, starts, stop, stu
 use crate::support::{UNTIL_GO, breathe, eventually, rules};
 
 #[tokio::test]
-async fn r3_one_who_is_asked_to_stop_takes_a_last_turn_and_leaves_what_it_has() {
+async fn one_who_is_asked_to_stop_takes_a_last_turn_and_leaves_what_it_has() {
     let rules = "  - when: { path: /root/stuck, prompt: '(?i)last' }
     answer: [say: I got this far]
   - when: { path: /root/stuck }
@@ -31,7 +31,7 @@ async fn r3_one_who_is_asked_to_stop_takes_a_last_turn_and_leaves_what_it_has() 
 }
 
 #[tokio::test]
-async fn r3_one_who_takes_too_long_for_its_last_turn_is_aborted() {
+async fn one_who_takes_too_long_for_its_last_turn_is_aborted() {
     let rules = "  - when: { path: /root/stuck, prompt: '(?i)last' }
     answer:
       - say: I got
@@ -55,7 +55,7 @@ async fn r3_one_who_takes_too_long_for_its_last_turn_is_aborted() {
 }
 
 #[tokio::test]
-async fn q14_after_a_stop_nothing_begins_any_more_though_64_agents_are_starting_others() {
+async fn after_a_stop_nothing_begins_any_more_though_64_agents_are_starting_others() {
     let spawners: Vec<String> = (0..64).map(|n| starts(&format!("s{n}"), "background")).collect();
     let five: Vec<String> = (0..5).map(|n| starts(&format!("c{n}"), "background")).collect();
     let script = rules(&format!(
@@ -97,7 +97,7 @@ async fn q14_after_a_stop_nothing_begins_any_more_though_64_agents_are_starting_
 }
 
 #[tokio::test]
-async fn q16_a_hundred_agents_that_are_done_hold_no_slot() {
+async fn a_hundred_agents_that_are_done_hold_no_slot() {
     let script = rules(&format!(
         "  - when: {{ agent: worker }}
     answer: [say: done]
@@ -116,7 +116,7 @@ async fn q16_a_hundred_agents_that_are_done_hold_no_slot() {
 }
 
 #[tokio::test]
-async fn q13_one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
+async fn one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
     let script = rules(&format!(
         "  - when: {{ agent: worker, turn: 1 }}
     answer:
@@ -148,7 +148,7 @@ async fn q13_one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
 }
 
 #[tokio::test]
-async fn r3_the_words_of_one_who_is_stopped_show_no_key() {
+async fn the_words_of_one_who_is_stopped_show_no_key() {
     const KEY: &str = "sk-0123456789abcdef";
     let script = rules(&format!("  - answer:\n      - say: the key is {KEY}\n      - hang: true\n"));
     let mut driver = scenario().script(&script).secret(KEY).ready().open(SessionStart::New).await;

@@ -40,13 +40,13 @@ async fn is_aborted(base: Scenario, stuck: Stuck) -> PlayedSession {
 }
 
 #[tokio::test]
-async fn q12_a_model_that_never_begins() {
+async fn a_model_that_never_begins() {
     let silent = "  - when: { path: /root/stuck }\n    answer: [hang: true]\n";
     is_aborted(free(), stuck(silent, asks_its_model)).await;
 }
 
 #[tokio::test]
-async fn q12_a_model_that_stops_in_the_middle_and_its_words_are_kept() {
+async fn a_model_that_stops_in_the_middle_and_its_words_are_kept() {
     let half = "  - when: { path: /root/stuck }\n    answer:\n      - say: half a\n      - hang: true\n";
     let driver = begin(free(), &stuck(half, asks_its_model)).await;
     driver.asked(3).await;
@@ -58,13 +58,13 @@ async fn q12_a_model_that_stops_in_the_middle_and_its_words_are_kept() {
 }
 
 #[tokio::test]
-async fn q12_a_retry_that_waits() {
+async fn a_retry_that_waits() {
     let slow = "  - when: { path: /root/stuck }\n    fail: { class: retry-after, after: 50s, message: slow down }\n";
     is_aborted(free(), stuck(slow, has_failed_once)).await;
 }
 
 #[tokio::test]
-async fn q12_a_command_that_ignores_signals_and_hides_its_children() {
+async fn a_command_that_ignores_signals_and_hides_its_children() {
     let nap = format!("1000.{}", std::process::id());
     let command = format!("trap \"\" TERM INT HUP; setsid sleep {nap} & touch deaf; sleep {nap}; sleep {nap}");
     let stuck = calls("shell", &format!("{{ command: '{command}', timeout_secs: 600 }}"), runs_a_call);
@@ -83,13 +83,13 @@ fn is_running(argument: &str) -> bool {
 }
 
 #[tokio::test]
-async fn q12_an_sql_statement_without_end() {
+async fn an_sql_statement_without_end() {
     let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
     is_aborted(free(), calls("sql", &format!("{{ query: '{endless}' }}"), runs_a_call)).await;
 }
 
 #[tokio::test]
-async fn q12_a_page_that_never_comes() {
+async fn a_page_that_never_comes() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let fetch = calls("web_fetch", &format!("{{ url: 'http://{address}/' }}"), runs_a_call);
@@ -97,18 +97,18 @@ async fn q12_a_page_that_never_comes() {
 }
 
 #[tokio::test]
-async fn q12_a_wait_for_a_command() {
+async fn a_wait_for_a_command() {
     is_aborted(free(), calls("until", "{ command: 'false' }", waits)).await;
 }
 
 #[tokio::test]
-async fn q12_a_person_who_does_not_decide() {
+async fn a_person_who_does_not_decide() {
     let asking = free().rule(RuleEffect::Ask, "shell(make:*)").ask_wait(None);
     is_aborted(asking, calls("shell", "{ command: make }", asks_a_person)).await;
 }
 
 #[tokio::test]
-async fn q12_a_child_that_never_ends_goes_with_its_parent() {
+async fn a_child_that_never_ends_goes_with_its_parent() {
     let rules = format!(
         "  - when: {{ path: /root/stuck/below }}
     answer: [hang: true]
@@ -125,7 +125,7 @@ async fn q12_a_child_that_never_ends_goes_with_its_parent() {
 }
 
 #[tokio::test]
-async fn q12_an_agent_in_the_line_of_the_governor() {
+async fn an_agent_in_the_line_of_the_governor() {
     let slow = script(&rules(
         "  - when: { agent: worker }
     fail: { class: retry-after, after: 1h, message: slow down }
@@ -151,7 +151,7 @@ async fn q12_an_agent_in_the_line_of_the_governor() {
 
 /// A runtime whose only thread for what blocks is taken, as it is by a file system that hangs.
 #[test]
-fn q12_a_permission_check_that_blocks_on_a_thread() {
+fn a_permission_check_that_blocks_on_a_thread() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
     let (release, released) = std::sync::mpsc::channel::<()>();
     runtime.block_on(async {
@@ -178,7 +178,7 @@ fn q12_a_permission_check_that_blocks_on_a_thread() {
 }
 
 #[tokio::test]
-async fn q12_a_quota_that_is_used_up_and_what_was_said_before_is_kept() {
+async fn a_quota_that_is_used_up_and_what_was_said_before_is_kept() {
     let rules = "  - when: { path: /root/stuck, turn: 1 }
     answer:
       - say: half of it

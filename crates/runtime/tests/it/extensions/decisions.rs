@@ -39,7 +39,7 @@ fn status(run: &PlayedSession) -> ToolResultStatus {
 }
 
 #[tokio::test]
-async fn d1_a_call_runs_with_the_arguments_that_the_decision_brings() {
+async fn a_call_runs_with_the_arguments_that_the_decision_brings() {
     let stage = stage();
     let (mut driver, ask) = asked(&stage).await;
     driver.session().decide(with(&ask, r#"{"path":"second.txt","content":"other words"}"#)).await.unwrap();
@@ -50,7 +50,7 @@ async fn d1_a_call_runs_with_the_arguments_that_the_decision_brings() {
 }
 
 #[tokio::test]
-async fn d1_arguments_of_a_decision_do_not_lift_what_is_denied() {
+async fn arguments_of_a_decision_do_not_lift_what_is_denied() {
     let denied = [r#"{"path":"secret/x.txt","content":"w"}"#, r#"{"path":"../x.txt","content":"w"}"#, "no JSON"];
     for input in denied {
         let stage = stage();
@@ -64,7 +64,7 @@ async fn d1_arguments_of_a_decision_do_not_lift_what_is_denied() {
 }
 
 #[tokio::test]
-async fn d1_arguments_of_a_decision_hold_though_the_process_dies_before_the_call_runs() {
+async fn arguments_of_a_decision_hold_though_the_process_dies_before_the_call_runs() {
     let stage = stage();
     let (driver, ask) = asked(&stage).await;
     let id = driver.crash().await.id();

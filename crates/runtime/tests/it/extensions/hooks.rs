@@ -78,7 +78,7 @@ fn answering(id: &str, answer: Value) -> Option<Arc<Program>> {
 }
 
 #[tokio::test]
-async fn d2_a_hook_of_the_program_blocks_a_call_in_its_familys_words() {
+async fn a_hook_of_the_program_blocks_a_call_in_its_familys_words() {
     let snake = json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not today"
     } });
@@ -94,7 +94,7 @@ async fn d2_a_hook_of_the_program_blocks_a_call_in_its_familys_words() {
 }
 
 #[tokio::test]
-async fn d2_a_hook_of_the_program_adds_to_what_the_model_is_told() {
+async fn a_hook_of_the_program_adds_to_what_the_model_is_told() {
     let added = json!({ "hookSpecificOutput": {
         "hookEventName": "UserPromptSubmit", "additionalContext": "the tide is high"
     } });
@@ -105,7 +105,7 @@ async fn d2_a_hook_of_the_program_adds_to_what_the_model_is_told() {
 }
 
 #[tokio::test]
-async fn d2_a_late_or_absent_hook_of_the_program_means_what_it_says_of_itself() {
+async fn a_late_or_absent_hook_of_the_program_means_what_it_says_of_itself() {
     let late = |failure| HookSpec { timeout_ms: 20, failure, ..on(HookEvent::PreToolUse, "late", HookDialect::Snake) };
     let silent = || Some(Arc::new(Program::default()));
     let (run, ran) = plays(vec![late(HookFailure::Open)], silent()).await;

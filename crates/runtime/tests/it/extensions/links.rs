@@ -43,7 +43,7 @@ async fn follow(client: &RpcClient, notifications: &mut Notifications, after: u6
 }
 
 #[tokio::test]
-async fn d6_a_client_inside_the_process_hears_the_state_only_after_its_events() {
+async fn a_client_inside_the_process_hears_the_state_only_after_its_events() {
     let driver =
         scenario().script(&rules("  - answer: [say: \"<${prompt}>\"]\n")).ready().open(SessionStart::New).await;
     let (client, mut notifications) = driver.session().connect().await.unwrap();

@@ -41,7 +41,7 @@ fn answer(run: &PlayedSession) -> (ToolResultStatus, String) {
 }
 
 #[tokio::test]
-async fn d1_a_tool_of_the_program_is_offered_and_run_when_a_rule_names_it() {
+async fn a_tool_of_the_program_is_offered_and_run_when_a_rule_names_it() {
     let guest = Guest::named("lookup");
     let run = plays(&guest, ASKS).rule(RuleEffect::Allow, "lookup").run().await;
     let offered = &run.stage().model(run.id()).requests()[0].tools;
@@ -51,7 +51,7 @@ async fn d1_a_tool_of_the_program_is_offered_and_run_when_a_rule_names_it() {
 }
 
 #[tokio::test]
-async fn d1_a_tool_of_the_program_is_asked_about_and_nobody_there_means_no() {
+async fn a_tool_of_the_program_is_asked_about_and_nobody_there_means_no() {
     let guest = Guest::named("lookup");
     let run = plays(&guest, ASKS).run().await;
     assert_eq!((answer(&run).0, guest.called()), (ToolResultStatus::Denied, vec![]), "{}", run.transcript());
@@ -70,7 +70,7 @@ async fn d1_a_tool_of_the_program_is_asked_about_and_nobody_there_means_no() {
 }
 
 #[tokio::test]
-async fn d1_a_tool_of_the_program_takes_the_place_of_ours() {
+async fn a_tool_of_the_program_takes_the_place_of_ours() {
     let guest = Guest::named("view");
     let script = ASKS.replace("lookup", "view");
     let run = plays(&guest, &script).rule(RuleEffect::Allow, "view").file("secrets/key", "ours").run().await;
@@ -79,7 +79,7 @@ async fn d1_a_tool_of_the_program_takes_the_place_of_ours() {
 }
 
 #[tokio::test]
-async fn d1_a_tool_that_the_program_calls_as_its_family_calls_ours_takes_the_place_of_ours() {
+async fn a_tool_that_the_program_calls_as_its_family_calls_ours_takes_the_place_of_ours() {
     let guest = Guest::named("bash");
     let script = ASKS.replace("lookup", "bash");
     let run = plays(&guest, &script).allow_all().run().await;
@@ -90,7 +90,7 @@ async fn d1_a_tool_that_the_program_calls_as_its_family_calls_ours_takes_the_pla
 }
 
 #[tokio::test]
-async fn d1_what_is_allowed_of_a_program_s_tool_for_good_is_that_tool_alone() {
+async fn what_is_allowed_of_a_program_s_tool_for_good_is_that_tool_alone() {
     let guest = Guest::named("edit");
     let stage = plays(&guest, &ASKS.replace("lookup", "edit")).ask_wait(None).ready();
     let mut driver = stage.open(SessionStart::New).await;
@@ -103,7 +103,7 @@ async fn d1_what_is_allowed_of_a_program_s_tool_for_good_is_that_tool_alone() {
 }
 
 #[tokio::test]
-async fn d1_an_agent_whose_definition_does_not_list_a_tool_of_the_program_has_none() {
+async fn an_agent_whose_definition_does_not_list_a_tool_of_the_program_has_none() {
     let guest = Guest::named("lookup");
     let script = "
   - when: { agent: reader, turn: 1 }
@@ -133,7 +133,7 @@ async fn d1_an_agent_whose_definition_does_not_list_a_tool_of_the_program_has_no
 }
 
 #[tokio::test]
-async fn d1_a_rule_against_a_tool_of_the_program_holds_at_every_depth() {
+async fn a_rule_against_a_tool_of_the_program_holds_at_every_depth() {
     let shallow = DEEP.replace("agent_type: worker, name: two", "agent_type: worker, name: x");
     let one = shallow.replace("/root/one/two/three", "/root/one/x");
     for script in [ASKS, &one, DEEP] {
@@ -150,7 +150,7 @@ async fn d1_a_rule_against_a_tool_of_the_program_holds_at_every_depth() {
 }
 
 #[tokio::test]
-async fn d1_a_rule_against_a_tool_of_ours_holds_for_the_programs_tool_of_its_name() {
+async fn a_rule_against_a_tool_of_ours_holds_for_the_programs_tool_of_its_name() {
     for (name, rule) in [("shell", "shell"), ("view", "view"), ("view", "read"), ("create", "edit"), ("task", "task")] {
         let guest = Guest::named(name);
         let scene = plays(&guest, &ASKS.replace("lookup", name)).allow_all().rule(RuleEffect::Deny, rule);

@@ -20,7 +20,7 @@ async fn systems(text: SystemText) -> (String, String) {
 }
 
 #[tokio::test]
-async fn d2_the_programs_words_are_added_to_ours_or_take_their_place_for_the_root_alone() {
+async fn the_programs_words_are_added_to_ours_or_take_their_place_for_the_root_alone() {
     let (ours, readers) = systems(SystemText::BuiltIn).await;
     let (more, reader) = systems(SystemText::Appended("Speak like a pirate.".into())).await;
     assert_eq!((more, &reader), (format!("{ours}\nSpeak like a pirate.\n"), &readers));
@@ -29,7 +29,7 @@ async fn d2_the_programs_words_are_added_to_ours_or_take_their_place_for_the_roo
 }
 
 #[tokio::test]
-async fn d2_a_session_has_the_name_that_the_program_gives_it_once() {
+async fn a_session_has_the_name_that_the_program_gives_it_once() {
     let id: SessionId = "ses-0198c0de00007000800000000000abcd".parse().unwrap();
     let stage = scenario().script(&rules("  - answer: [say: hello]\n")).id(id).ready();
     let mut driver = stage.open(SessionStart::New).await;

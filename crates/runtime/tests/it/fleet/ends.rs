@@ -67,7 +67,7 @@ impl Collector for Notes {
 }
 
 #[tokio::test]
-async fn f4_what_is_known_is_not_done_again_and_what_is_done_is_kept() {
+async fn what_is_known_is_not_done_again_and_what_is_done_is_kept() {
     let notes = Arc::new(Notes::default());
     let aids = FleetServices {
         result_cache: Arc::clone(&notes) as _,
@@ -92,7 +92,7 @@ async fn f4_what_is_known_is_not_done_again_and_what_is_done_is_kept() {
 }
 
 #[tokio::test]
-async fn f5_what_another_owner_used_again_is_not_lost_to_the_next() {
+async fn what_another_owner_used_again_is_not_lost_to_the_next() {
     let notes = Arc::new(Notes::default());
     let aids = || FleetServices {
         result_cache: Arc::clone(&notes) as _,

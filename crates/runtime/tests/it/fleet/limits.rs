@@ -8,7 +8,7 @@ use super::{by, given, play, reason, statuses, todo};
 use crate::support::{TIME, time_is_up};
 
 #[tokio::test]
-async fn f4_more_agents_than_may_be_started_block_with_the_reason() {
+async fn more_agents_than_may_be_started_block_with_the_reason() {
     let limits = SessionLimits { total: 2, ..SessionLimits::default() };
     let scenario = by("  - answer: [say: done]\n").limits(limits);
     let (outcome, run) = play(scenario, given([todo("a", &[]), todo("b", &[]), todo("c", &[])])).await;
@@ -18,7 +18,7 @@ async fn f4_more_agents_than_may_be_started_block_with_the_reason() {
 }
 
 #[tokio::test]
-async fn f4_a_type_that_may_not_run_blocks_its_todos_alone() {
+async fn a_type_that_may_not_run_blocks_its_todos_alone() {
     let limits = SessionLimits { of_type: [("reader".to_owned(), 0)].into(), ..SessionLimits::default() };
     let mut reader = todo("look", &[]);
     reader.agent_type = Some("reader".into());
@@ -29,7 +29,7 @@ async fn f4_a_type_that_may_not_run_blocks_its_todos_alone() {
 }
 
 #[tokio::test]
-async fn x3_a_fleet_whose_budget_is_spent_starts_nobody_else() {
+async fn a_fleet_whose_budget_is_spent_starts_nobody_else() {
     let script = "
   - answer: [say: done]
     usage: { input: 4000, output: 1000 }
@@ -45,7 +45,7 @@ async fn x3_a_fleet_whose_budget_is_spent_starts_nobody_else() {
 }
 
 #[tokio::test]
-async fn x3_a_fleet_whose_time_is_up_starts_nobody_else() {
+async fn a_fleet_whose_time_is_up_starts_nobody_else() {
     let script = "
   - when: { path: /root/a, turn: 1 }
     answer: [call: { tool: shell, input: { command: sleep 600 } }]

@@ -75,7 +75,7 @@ fn three() -> FleetRequest {
 }
 
 #[tokio::test]
-async fn f8_workers_build_on_what_they_depend_on_and_the_result_is_a_branch() {
+async fn workers_build_on_what_they_depend_on_and_the_result_is_a_branch() {
     let stage = ready(THREE);
     let head = git(&stage.path("."), &["rev-parse", "HEAD"]);
     let (outcome, summary, run) = play(&stage, three()).await;
@@ -98,7 +98,7 @@ async fn f8_workers_build_on_what_they_depend_on_and_the_result_is_a_branch() {
 }
 
 #[tokio::test]
-async fn f8_the_users_branch_moves_if_asked_and_all_is_green() {
+async fn the_users_branch_moves_if_asked_and_all_is_green() {
     let stage = ready(THREE);
     let mut order = three();
     order.terms.merge = true;
@@ -172,7 +172,7 @@ fn two() -> FleetRequest {
 }
 
 #[tokio::test]
-async fn f8_a_conflict_goes_to_an_agent_once() {
+async fn a_conflict_goes_to_an_agent_once() {
     let stage = clashing("grep -q \"^<<<<<<<\" shared.txt && printf \"first\\na and b\\nlast\\n\" > shared.txt");
     let (outcome, summary, run) = play(&stage, two()).await;
     assert_eq!(outcome, DONE, "{}\n{}", summary.text(), run.transcript());
@@ -185,7 +185,7 @@ async fn f8_a_conflict_goes_to_an_agent_once() {
 }
 
 #[tokio::test]
-async fn f8_a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() {
+async fn a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() {
     for (mend, why) in [("true", "left marks"), ("echo wrong > shared.txt", "the check does not hold")] {
         let stage = clashing(mend);
         let head = git(&stage.path("."), &["rev-parse", "HEAD"]);
@@ -211,7 +211,7 @@ async fn f8_a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() 
 }
 
 #[tokio::test]
-async fn f8_an_owner_that_dies_in_the_middle_of_the_queue_leaves_the_rest_to_the_next() {
+async fn an_owner_that_dies_in_the_middle_of_the_queue_leaves_the_rest_to_the_next() {
     let stage = ready(THREE);
     let mut driver = stage.open(SessionStart::New).await;
     let _fleet = driver.fleet(three()).await;
@@ -232,7 +232,7 @@ async fn f8_an_owner_that_dies_in_the_middle_of_the_queue_leaves_the_rest_to_the
 }
 
 #[tokio::test]
-async fn f8_who_goes_on_after_a_conflict_neither_works_nor_asks_an_agent_again() {
+async fn who_goes_on_after_a_conflict_neither_works_nor_asks_an_agent_again() {
     let stage = clashing("true");
     let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(two()).await;
@@ -255,7 +255,7 @@ fn checkouts(run: &PlayedSession) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn f8_checkouts_whose_work_is_merged_are_gone_and_their_commits_stay() {
+async fn checkouts_whose_work_is_merged_are_gone_and_their_commits_stay() {
     let stage = ready(THREE);
     let (outcome, summary, run) = play(&stage, three()).await;
     assert_eq!((outcome, &summary.leftover_checkouts), (DONE, &Vec::new()), "{}", summary.text());
@@ -267,7 +267,7 @@ async fn f8_checkouts_whose_work_is_merged_are_gone_and_their_commits_stay() {
 }
 
 #[tokio::test]
-async fn f8_a_try_that_failed_is_kept_and_told_and_the_next_begins_clean() {
+async fn a_try_that_failed_is_kept_and_told_and_the_next_begins_clean() {
     let stage = ready(
         "
   - when: { turn: 1, prompt: Somebody tried it before }
@@ -287,7 +287,7 @@ async fn f8_a_try_that_failed_is_kept_and_told_and_the_next_begins_clean() {
 }
 
 #[tokio::test]
-async fn f8_a_check_that_was_written_after_the_work_is_judged_before_it_runs() {
+async fn a_check_that_was_written_after_the_work_is_judged_before_it_runs() {
     let script = "
   - when: { turn: 1, path: /root }
     answer: [call: { tool: sql, input: { query: \"UPDATE todos SET check_command = 'touch witness'\" } }]

@@ -25,7 +25,7 @@ fn three() -> runtime::FleetRequest {
 }
 
 #[tokio::test]
-async fn f4_killed_in_the_middle_it_goes_on_and_asks_nothing_twice() {
+async fn killed_in_the_middle_it_goes_on_and_asks_nothing_twice() {
     let stage = by(&waits()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let id = driver.id();
@@ -46,7 +46,7 @@ async fn f4_killed_in_the_middle_it_goes_on_and_asks_nothing_twice() {
 }
 
 #[tokio::test]
-async fn f4_left_in_the_middle_its_workers_go_on_with_what_they_knew() {
+async fn left_in_the_middle_its_workers_go_on_with_what_they_knew() {
     let stage = by(&waits()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
@@ -65,7 +65,7 @@ async fn f4_left_in_the_middle_its_workers_go_on_with_what_they_knew() {
 }
 
 #[tokio::test]
-async fn f4_killed_while_it_plans_it_plans_on() {
+async fn killed_while_it_plans_it_plans_on() {
     let script = "
   - when: { agent: main, turn: 1 }
     answer: [call: { tool: shell, input: { command: \"touch began; until [ -e go ]; do sleep 0.01; done\" } }]
@@ -90,7 +90,7 @@ async fn f4_killed_while_it_plans_it_plans_on() {
 }
 
 #[tokio::test]
-async fn f4_a_fleet_is_stopped_from_elsewhere_and_goes_on_later() {
+async fn a_fleet_is_stopped_from_elsewhere_and_goes_on_later() {
     let stage = by(&waits()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
@@ -110,7 +110,7 @@ async fn f4_a_fleet_is_stopped_from_elsewhere_and_goes_on_later() {
 }
 
 #[tokio::test]
-async fn f4_a_fleet_that_goes_on_has_its_plan() {
+async fn a_fleet_that_goes_on_has_its_plan() {
     let script = "
   - when: { agent: main, turn: 1 }
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'First')\" } }]
@@ -136,7 +136,7 @@ async fn f4_a_fleet_that_goes_on_has_its_plan() {
 }
 
 #[tokio::test]
-async fn f4_a_fleet_whose_main_agent_could_not_look_at_the_result_goes_on_later() {
+async fn a_fleet_whose_main_agent_could_not_look_at_the_result_goes_on_later() {
     let script = "
   - when: { agent: main, prompt: \"The fleet has done what it could\" }
     fail: { class: terminal, message: no such model }
@@ -156,7 +156,7 @@ async fn f4_a_fleet_whose_main_agent_could_not_look_at_the_result_goes_on_later(
 }
 
 #[tokio::test]
-async fn f4_a_session_that_is_stopped_takes_its_fleet_with_it() {
+async fn a_session_that_is_stopped_takes_its_fleet_with_it() {
     let stage = by(&waits()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
@@ -168,7 +168,7 @@ async fn f4_a_session_that_is_stopped_takes_its_fleet_with_it() {
 }
 
 #[tokio::test]
-async fn f4_what_was_blocked_is_tried_again_when_it_goes_on() {
+async fn what_was_blocked_is_tried_again_when_it_goes_on() {
     let stage = by("  - answer: [say: done]\n").ready();
     let mut driver = stage.open(SessionStart::New).await;
     let mut order = given([super::checked("a", "test -e fixed"), todo("b", &["a"])]);
@@ -182,7 +182,7 @@ async fn f4_what_was_blocked_is_tried_again_when_it_goes_on() {
 }
 
 #[tokio::test]
-async fn f4_a_fleet_is_not_begun_twice_and_one_that_never_was_cannot_go_on() {
+async fn a_fleet_is_not_begun_twice_and_one_that_never_was_cannot_go_on() {
     let stage = by(&waits()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let none = driver.session_mut().resume_fleet(runtime::FleetServices::default()).await;

@@ -8,7 +8,7 @@ use super::{by, given, planned, play, prompts, reason, statuses, todo};
 const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);
 
 #[tokio::test]
-async fn f4_a_goal_becomes_a_plan_that_is_worked_through_and_looked_at() {
+async fn a_goal_becomes_a_plan_that_is_worked_through_and_looked_at() {
     let script = "
   - when: { agent: main, turn: 1 }
     answer:
@@ -32,7 +32,7 @@ async fn f4_a_goal_becomes_a_plan_that_is_worked_through_and_looked_at() {
 }
 
 #[tokio::test]
-async fn f4_a_plan_that_cannot_be_worked_by_is_sent_back() {
+async fn a_plan_that_cannot_be_worked_by_is_sent_back() {
     let script = "
   - when: { agent: main, turn: 1 }
     answer: [say: I have no plan.]
@@ -49,7 +49,7 @@ async fn f4_a_plan_that_cannot_be_worked_by_is_sent_back() {
 }
 
 #[tokio::test]
-async fn f4_a_plan_is_mended_only_so_often() {
+async fn a_plan_is_mended_only_so_often() {
     let (outcome, run) = play(by("  - answer: [say: I have no plan.]\n"), planned(3)).await;
     assert_eq!(outcome, FleetOutcome::Unplanned("1. there are no todos; write at least one".into()));
     assert_eq!(run.stage().model(run.id()).requests().len(), 3);
@@ -58,7 +58,7 @@ async fn f4_a_plan_is_mended_only_so_often() {
 }
 
 #[tokio::test]
-async fn f4_a_main_agent_that_fails_is_not_asked_again() {
+async fn a_main_agent_that_fails_is_not_asked_again() {
     let script = "  - fail: { class: terminal, message: no such model }\n";
     let (outcome, run) = play(by(script), planned(3)).await;
     let FleetOutcome::Unplanned(words) = outcome else { panic!("{outcome:?}") };
@@ -67,7 +67,7 @@ async fn f4_a_main_agent_that_fails_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn f4_the_main_agent_mends_what_is_blocked_and_the_fleet_goes_on() {
+async fn the_main_agent_mends_what_is_blocked_and_the_fleet_goes_on() {
     let script = "
   - when: { agent: main, turn: 1 }
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, check_command) VALUES ('a', 'First', 'test -e out.txt'), ('b', 'Then', NULL); INSERT INTO todo_deps VALUES ('b', 'a')\" } }]
@@ -94,7 +94,7 @@ async fn f4_the_main_agent_mends_what_is_blocked_and_the_fleet_goes_on() {
 }
 
 #[tokio::test]
-async fn f4_looks_at_the_result_are_bounded() {
+async fn looks_at_the_result_are_bounded() {
     // It plans the same impossible thing again and again.
     let script = "
   - when: { answered: { tool: sql } }
@@ -114,7 +114,7 @@ async fn f4_looks_at_the_result_are_bounded() {
 }
 
 #[tokio::test]
-async fn f4_a_plan_of_a_person_is_looked_at_before_anything_begins() {
+async fn a_plan_of_a_person_is_looked_at_before_anything_begins() {
     let mut driver = by("  - answer: [say: done]\n").ready().open(SessionStart::New).await;
     let mut wrong = vec![todo("a", &["b"]), todo("b", &["a"])];
     let mut refused = async |todos| {

@@ -9,7 +9,7 @@ const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);
 const BLOCKED: FleetOutcome = FleetOutcome::Ended(FleetEnd::Blocked);
 
 #[tokio::test]
-async fn f4_dependencies_are_respected_and_their_results_are_told() {
+async fn dependencies_are_respected_and_their_results_are_told() {
     let plan = [todo("top", &["left", "right"]), todo("left", &["base"]), todo("right", &["base"]), todo("base", &[])];
     let (outcome, run) = play(by("  - answer: [say: \"${path} did it\"]\n"), given(plan)).await;
     assert_eq!(outcome, DONE, "{}", run.transcript());
@@ -28,7 +28,7 @@ async fn f4_dependencies_are_respected_and_their_results_are_told() {
 }
 
 #[tokio::test]
-async fn f4_workers_overlap() {
+async fn workers_overlap() {
     let script = "
   - when: { turn: 1, path: /root/one }
     answer: [call: { tool: shell, input: { command: \"touch one; until [ -e two ]; do sleep 0.01; done\" } }]
@@ -41,7 +41,7 @@ async fn f4_workers_overlap() {
 }
 
 #[tokio::test]
-async fn f4_no_more_are_at_work_than_may_be() {
+async fn no_more_are_at_work_than_may_be() {
     let mut order = given((0..6).map(|n| todo(&format!("t{n}"), &[])));
     order.terms.parallel = Some(2);
     let (outcome, run) = play(by("  - answer: [say: done]\n"), order).await;
@@ -54,7 +54,7 @@ async fn f4_no_more_are_at_work_than_may_be() {
 }
 
 #[tokio::test]
-async fn f4_a_failure_is_tried_again_with_what_went_wrong() {
+async fn a_failure_is_tried_again_with_what_went_wrong() {
     // The first worker leaves the wrong thing, however often it is told; the second one brings the right one.
     let script = "
   - when: { turn: 1, contains: Somebody tried it before }
@@ -71,7 +71,7 @@ async fn f4_a_failure_is_tried_again_with_what_went_wrong() {
 }
 
 #[tokio::test]
-async fn f4_a_worker_that_lies_ends_blocked_with_what_the_check_printed() {
+async fn a_worker_that_lies_ends_blocked_with_what_the_check_printed() {
     let script = "
   - when: { path: \"/root/.*\", turn: 1 }
     answer: [call: { tool: sql, input: { query: \"UPDATE todos SET status = 'done'\" } }]
@@ -88,7 +88,7 @@ async fn f4_a_worker_that_lies_ends_blocked_with_what_the_check_printed() {
 }
 
 #[tokio::test]
-async fn f4_a_worker_cannot_soften_what_its_todo_must_satisfy() {
+async fn a_worker_cannot_soften_what_its_todo_must_satisfy() {
     let script = "
   - when: { path: \"/root/.*\", turn: 1 }
     answer: [call: { tool: sql, input: { query: \"UPDATE todos SET check_command = 'true'\" } }]
@@ -101,7 +101,7 @@ async fn f4_a_worker_cannot_soften_what_its_todo_must_satisfy() {
 }
 
 #[tokio::test]
-async fn f4_what_a_worker_writes_is_done_only_as_far_as_the_worker_could_do_it() {
+async fn what_a_worker_writes_is_done_only_as_far_as_the_worker_could_do_it() {
     let script = "
   - when: { agent: looker, turn: 1 }
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, agent_type, check_command) VALUES ('wider', 'x', 'worker', NULL), ('runs', 'x', 'looker', 'touch witness'), ('same', 'x', 'looker', NULL)\" } }]
@@ -120,7 +120,7 @@ async fn f4_what_a_worker_writes_is_done_only_as_far_as_the_worker_could_do_it()
 }
 
 #[tokio::test]
-async fn f4_what_a_todo_asks_for_is_what_its_worker_gets() {
+async fn what_a_todo_asks_for_is_what_its_worker_gets() {
     let schema = r#"{ "type": "object", "required": ["lines"] }"#;
     let plan = [Todo {
         agent_type: Some("reader".into()),
@@ -141,7 +141,7 @@ async fn f4_what_a_todo_asks_for_is_what_its_worker_gets() {
 }
 
 #[tokio::test]
-async fn f4_the_check_that_a_plan_file_has_for_all_is_a_command_like_any_other() {
+async fn the_check_that_a_plan_file_has_for_all_is_a_command_like_any_other() {
     let asks = by("  - answer: [say: done]\n").mode(protocol::PermissionMode::Default);
     let mut driver = asks.ready().open(runtime::SessionStart::New).await;
     let mut order = given([todo("a", &[])]);
@@ -153,7 +153,7 @@ async fn f4_the_check_that_a_plan_file_has_for_all_is_a_command_like_any_other()
 }
 
 #[tokio::test]
-async fn f4_the_check_of_a_todo_is_a_command_like_any_other() {
+async fn the_check_of_a_todo_is_a_command_like_any_other() {
     let asks = by("  - answer: [say: done]\n").mode(protocol::PermissionMode::Default);
     let mut driver = asks.ready().open(runtime::SessionStart::New).await;
     let refused =

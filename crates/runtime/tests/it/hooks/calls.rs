@@ -45,7 +45,7 @@ fn status(run: &PlayedSession) -> ToolResultStatus {
 }
 
 #[tokio::test]
-async fn h1_a_denied_call_does_not_run_and_its_model_hears_why() {
+async fn a_denied_call_does_not_run_and_its_model_hears_why() {
     let deny = r#"{"permissionDecision":"deny","permissionDecisionReason":"not on a Sunday"}"#;
     let denied = on(HookEvent::PermissionDenied, &noting("true"));
     let run = plays("touch ran").hook(says(HookEvent::PreToolUse, deny)).hook(denied).run().await;
@@ -55,7 +55,7 @@ async fn h1_a_denied_call_does_not_run_and_its_model_hears_why() {
 }
 
 #[tokio::test]
-async fn h1_a_hook_is_not_told_secrets() {
+async fn a_hook_is_not_told_secrets() {
     let scene = plays("cat key").file("key", "the key is sk-0123456789\n").secret("sk-0123456789");
     let run = scene.hook(on(HookEvent::PostToolUse, &noting("true"))).run().await;
     let told = run.file("told").unwrap();
@@ -63,7 +63,7 @@ async fn h1_a_hook_is_not_told_secrets() {
 }
 
 #[tokio::test]
-async fn h1_a_hook_on_commands_sees_every_command() {
+async fn a_hook_on_commands_sees_every_command() {
     let script = rules(
         "  - when: { agent: worker }
     answer: [say: done]
@@ -86,7 +86,7 @@ async fn h1_a_hook_on_commands_sees_every_command() {
 }
 
 #[tokio::test]
-async fn h1_a_rewritten_call_is_what_is_judged_run_and_recorded() {
+async fn a_rewritten_call_is_what_is_judged_run_and_recorded() {
     let rewrite = r#"{"modifiedArgs":{"command":"touch safe"}}"#;
     let run = plays("touch ran").hook(says(HookEvent::PreToolUse, rewrite)).run().await;
     assert_eq!((run.file("ran"), run.file("safe").as_deref()), (None, Some("")));
@@ -98,7 +98,7 @@ async fn h1_a_rewritten_call_is_what_is_judged_run_and_recorded() {
 }
 
 #[tokio::test]
-async fn h1_a_hook_can_ask_and_its_allow_lifts_nothing() {
+async fn a_hook_can_ask_and_its_allow_lifts_nothing() {
     let ask = says(HookEvent::PreToolUse, r#"{"permissionDecision":"ask","permissionDecisionReason":"sure?"}"#);
     let run = plays("touch ran").hook(ask).run().await;
     assert_eq!(run.count(|event| matches!(event, Event::AskOpened(_))), 1);
@@ -114,7 +114,7 @@ async fn h1_a_hook_can_ask_and_its_allow_lifts_nothing() {
 }
 
 #[tokio::test]
-async fn h1_a_hook_can_deny_what_a_person_would_be_asked() {
+async fn a_hook_can_deny_what_a_person_would_be_asked() {
     let deny = says(HookEvent::PermissionRequest, r#"{"behavior":"deny","message":"we never do"}"#);
     let run = scenario().script(&calls("touch ran")).prompt("go").hook(deny).run().await;
     assert_eq!(run.count(|event| matches!(event, Event::AskOpened(_))), 0);
@@ -165,7 +165,7 @@ async fn what_a_hook_puts_in_the_place_of_a_task_s_answer_reaches_the_model() {
 }
 
 #[tokio::test]
-async fn h1_what_hooks_say_after_a_call_is_part_of_its_answer() {
+async fn what_hooks_say_after_a_call_is_part_of_its_answer() {
     let context = says(HookEvent::PostToolUse, r#"{"additionalContext":"and mind the gap"}"#);
     let run = plays("echo out").hook(context).run().await;
     assert!(run.text().contains("out") && run.text().contains("and mind the gap"), "{}", run.text());
@@ -185,7 +185,7 @@ async fn h1_what_hooks_say_after_a_call_is_part_of_its_answer() {
 }
 
 #[tokio::test]
-async fn h1_what_a_person_was_asked_is_what_runs_though_the_hook_would_say_otherwise_by_now() {
+async fn what_a_person_was_asked_is_what_runs_though_the_hook_would_say_otherwise_by_now() {
     // Each time it is told, it makes another command of the call.
     let counting = "n=$(wc -l < told); echo \"{\\\"modifiedArgs\\\":{\\\"command\\\":\\\"touch ran$n\\\"}}\"";
     let stage = scenario()
@@ -214,7 +214,7 @@ async fn h1_what_a_person_was_asked_is_what_runs_though_the_hook_would_say_other
 }
 
 #[tokio::test]
-async fn h3_q36_broken_hooks_cost_no_more_than_their_deadline() {
+async fn broken_hooks_cost_no_more_than_their_deadline() {
     let quick = |hook: HookSpec| HookSpec { timeout_ms: 300, ..hook };
     for broken in ["sleep 60", "trap '' TERM; while :; do sleep 1; done", "exit 3"] {
         let mut scene = plays("touch ran");
@@ -234,7 +234,7 @@ async fn h3_q36_broken_hooks_cost_no_more_than_their_deadline() {
 }
 
 #[tokio::test]
-async fn h2_a_file_of_either_family_guards_a_session() {
+async fn a_file_of_either_family_guards_a_session() {
     let nested = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"grep -q 'rm -rf' && { echo dangerous >&2; exit 2; }; exit 0"}]}]}}"#;
     let flat = r#"{"version":1,"hooks":{"preToolUse":[{"type":"command","matcher":"bash","bash":"grep -q 'rm -rf' && { echo dangerous >&2; exit 2; }; exit 0"}]}}"#;
     for text in [nested, flat] {
@@ -249,7 +249,7 @@ async fn h2_a_file_of_either_family_guards_a_session() {
 }
 
 #[tokio::test]
-async fn h3_an_address_guards_a_session() {
+async fn an_address_guards_a_session() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let mut serving = JoinSet::new();

@@ -24,7 +24,7 @@ fn plays() -> Scenario {
 }
 
 #[tokio::test]
-async fn h1_a5_what_start_hooks_say_comes_before_the_prompt() {
+async fn what_start_hooks_say_comes_before_the_prompt() {
     let start = on(HookEvent::SubagentStart, &noting(r#"echo '{"additionalContext":"mind the style guide"}'"#));
     let run = plays().hook(start).run().await;
     insta::assert_snapshot!(run.transcript());
@@ -37,7 +37,7 @@ async fn h1_a5_what_start_hooks_say_comes_before_the_prompt() {
 }
 
 #[tokio::test]
-async fn h1_a_no_at_the_start_fails_the_agent_and_is_still_paired() {
+async fn a_no_at_the_start_fails_the_agent_and_is_still_paired() {
     let start = on(HookEvent::SubagentStart, &noting("echo 'no workers today' >&2; exit 2"));
     let stop = on(HookEvent::SubagentStop, &noting("true"));
     let denied = on(HookEvent::PermissionDenied, &noting("true"));
@@ -55,14 +55,14 @@ async fn h1_a_no_at_the_start_fails_the_agent_and_is_still_paired() {
 }
 
 #[tokio::test]
-async fn h1_a_matcher_chooses_agents() {
+async fn a_matcher_chooses_agents() {
     let only = |name: &str| HookSpec { matcher: Some(name.into()), ..on(HookEvent::SubagentStart, &noting("true")) };
     let run = plays().hook(only("reader|worker")).hook(only("work")).run().await;
     assert_eq!(told_of(run.stage(), "subagentStart").len(), 1);
 }
 
 #[tokio::test]
-async fn h1_a_stop_that_is_blocked_gives_the_agent_another_turn() {
+async fn a_stop_that_is_blocked_gives_the_agent_another_turn() {
     let again =
         r#"if [ -e once ]; then true; else touch once; echo '{"decision":"block","reason":"run the tests"}'; fi"#;
     let run = plays().hook(on(HookEvent::SubagentStop, &noting(again))).run().await;
@@ -75,7 +75,7 @@ async fn h1_a_stop_that_is_blocked_gives_the_agent_another_turn() {
 }
 
 #[tokio::test]
-async fn h3_q36_a_hook_that_blocks_for_ever_is_heeded_as_often_as_it_may() {
+async fn a_hook_that_blocks_for_ever_is_heeded_as_often_as_it_may() {
     for event in [HookEvent::SubagentStop, HookEvent::AgentStop] {
         let limits = kernel::SessionLimits { max_stop_blocks: 3, ..kernel::SessionLimits::default() };
         let run = plays().limits(limits).hook(on(event, &noting("echo again >&2; exit 2"))).run().await;
@@ -86,7 +86,7 @@ async fn h3_q36_a_hook_that_blocks_for_ever_is_heeded_as_often_as_it_may() {
 }
 
 #[tokio::test]
-async fn n23_a_stop_is_not_put_off_while_agents_of_its_own_are_at_work() {
+async fn a_stop_is_not_put_off_while_agents_of_its_own_are_at_work() {
     let script = rules(&format!(
         "  - when: {{ agent: worker, turn: 1 }}
     answer: [call: {{ tool: shell, input: {{ command: '{UNTIL_GO}' }} }}]
@@ -113,7 +113,7 @@ async fn n23_a_stop_is_not_put_off_while_agents_of_its_own_are_at_work() {
 }
 
 #[tokio::test]
-async fn h1_an_agents_own_hooks_hold_for_it_alone() {
+async fn an_agents_own_hooks_hold_for_it_alone() {
     let own = vec![on(HookEvent::AgentStop, &noting("true")), on(HookEvent::PreToolUse, &noting("true"))];
     let script = rules(
         "  - when: { agent: minded|worker, turn: 1 }

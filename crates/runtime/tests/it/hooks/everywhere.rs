@@ -30,7 +30,7 @@ fn calls(run: &PlayedSession) -> usize {
 }
 
 #[tokio::test]
-async fn n8_q32_hooks_are_told_of_every_call_at_every_depth() {
+async fn hooks_are_told_of_every_call_at_every_depth() {
     for mode in ["", ", mode: background"] {
         let scene = scenario().script(&deep(mode)).allow_all().prompt("go");
         let scene = scene.hook(on(HookEvent::PreToolUse, &noting("true")));
@@ -46,7 +46,7 @@ async fn n8_q32_hooks_are_told_of_every_call_at_every_depth() {
 }
 
 #[tokio::test]
-async fn q32_a_hooks_no_and_a_roots_deny_hold_at_every_depth() {
+async fn a_hooks_no_and_a_roots_deny_hold_at_every_depth() {
     let deny = on(HookEvent::PreToolUse, "grep -q '\"toolName\":\"bash\"' && exit 2; exit 0");
     let run = scenario().script(&deep("")).allow_all().prompt("go").hook(deny).run().await;
     assert_eq!(run.file("witness"), None);
@@ -63,7 +63,7 @@ async fn q32_a_hooks_no_and_a_roots_deny_hold_at_every_depth() {
 }
 
 #[tokio::test]
-async fn n8_q32_after_another_owner_took_over_each_call_is_told_of_once() {
+async fn after_another_owner_took_over_each_call_is_told_of_once() {
     let script = rules(&format!(
         "  - when: {{ agent: worker, turn: 1 }}
     answer:
@@ -94,7 +94,7 @@ async fn n8_q32_after_another_owner_took_over_each_call_is_told_of_once() {
 }
 
 #[tokio::test]
-async fn h1_hooks_of_a_definition_that_counts_no_more_do_not_run() {
+async fn hooks_of_a_definition_that_counts_no_more_do_not_run() {
     let call = "[call: { tool: shell, input: { command: echo x >> witness } }]";
     let turn = |turn: u32| format!("  - when: {{ turn: {turn} }}\n    answer: {call}\n");
     let script = rules(&format!("{}{}  - answer: [say: done]\n", turn(1), turn(3)));

@@ -66,7 +66,7 @@ async fn begin(stage: &SessionFixture) -> SessionDriver {
 }
 
 #[tokio::test]
-async fn h4_an_agent_that_ends_well_fails_or_is_stopped_is_told_of_twice() {
+async fn an_agent_that_ends_well_fails_or_is_stopped_is_told_of_twice() {
     let run = plays("true").hook(start("true")).hook(stop("true")).prompt("go").run().await;
     assert_eq!(assert_paired(run.stage()), 1);
 
@@ -93,7 +93,7 @@ async fn h4_an_agent_that_ends_well_fails_or_is_stopped_is_told_of_twice() {
 }
 
 #[tokio::test]
-async fn h4_each_activation_of_an_agent_is_a_pair_of_its_own() {
+async fn each_activation_of_an_agent_is_a_pair_of_its_own() {
     let script = rules(
         "  - when: { agent: worker }
     answer: [say: 'heard ${prompt}']
@@ -113,7 +113,7 @@ async fn h4_each_activation_of_an_agent_is_a_pair_of_its_own() {
 }
 
 #[tokio::test]
-async fn h4_q37_an_owner_that_dies_while_the_start_is_told_tells_it_again() {
+async fn an_owner_that_dies_while_the_start_is_told_tells_it_again() {
     let stage = plays("true").hook(start(&format!("touch telling; {UNTIL_GO}"))).hook(stop("true")).ready();
     let driver = begin(&stage).await;
     until_file(&stage.path("telling")).await;
@@ -128,7 +128,7 @@ async fn h4_q37_an_owner_that_dies_while_the_start_is_told_tells_it_again() {
 }
 
 #[tokio::test]
-async fn h4_q37_an_owner_that_dies_in_the_middle_leaves_one_stop_to_the_next() {
+async fn an_owner_that_dies_in_the_middle_leaves_one_stop_to_the_next() {
     let stage = plays(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop("true")).ready();
     let driver = begin(&stage).await;
     until_file(&stage.path("began")).await;
@@ -139,7 +139,7 @@ async fn h4_q37_an_owner_that_dies_in_the_middle_leaves_one_stop_to_the_next() {
 }
 
 #[tokio::test]
-async fn h4_q37_an_owner_that_dies_while_the_model_is_asked_leaves_one_stop_to_the_next() {
+async fn an_owner_that_dies_while_the_model_is_asked_leaves_one_stop_to_the_next() {
     let calls = script(&delegates("true"));
     let stage = scenario()
         .model(relay([calls.clone(), silence(), calls]))
@@ -156,7 +156,7 @@ async fn h4_q37_an_owner_that_dies_while_the_model_is_asked_leaves_one_stop_to_t
 }
 
 #[tokio::test]
-async fn h4_q37_an_owner_that_dies_while_the_stop_is_told_tells_it_again() {
+async fn an_owner_that_dies_while_the_stop_is_told_tells_it_again() {
     let stage = plays("true").hook(start("true")).hook(stop(&format!("touch telling; {UNTIL_GO}"))).ready();
     let driver = begin(&stage).await;
     until_file(&stage.path("telling")).await;
@@ -171,7 +171,7 @@ async fn h4_q37_an_owner_that_dies_while_the_stop_is_told_tells_it_again() {
 }
 
 #[tokio::test]
-async fn h4_q37_an_agent_that_was_stopped_by_an_owner_that_died_is_parted_from_by_the_next() {
+async fn an_agent_that_was_stopped_by_an_owner_that_died_is_parted_from_by_the_next() {
     let hang = format!("touch telling; {UNTIL_GO}");
     let stage = plays(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop(&hang)).ready();
     let driver = begin(&stage).await;
@@ -192,7 +192,7 @@ async fn h4_q37_an_agent_that_was_stopped_by_an_owner_that_died_is_parted_from_b
 }
 
 #[tokio::test]
-async fn h4_a_copy_does_not_tell_what_the_original_will() {
+async fn a_copy_does_not_tell_what_the_original_will() {
     let stage = plays(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop("true")).ready();
     let mut driver = begin(&stage).await;
     until_file(&stage.path("began")).await;
@@ -205,7 +205,7 @@ async fn h4_a_copy_does_not_tell_what_the_original_will() {
 }
 
 #[tokio::test]
-async fn h4_the_roots_own_end_is_told_once_an_activation() {
+async fn the_roots_own_end_is_told_once_an_activation() {
     let root = on(HookEvent::AgentStop, &noting("true"));
     let stage = scenario().script(&rules("  - answer: [say: done]\n")).hook(root).ready();
     let mut driver = stage.open(SessionStart::New).await;
@@ -221,7 +221,7 @@ async fn h4_the_roots_own_end_is_told_once_an_activation() {
 }
 
 #[tokio::test]
-async fn q12_an_agent_in_a_hook_is_stopped_at_once() {
+async fn an_agent_in_a_hook_is_stopped_at_once() {
     for event in [HookEvent::SubagentStart, HookEvent::PreToolUse, HookEvent::PostToolUse] {
         let stage = plays("true").hook(on(event, "grep -q agentId && touch telling && sleep 60")).ready();
         let driver = begin(&stage).await;

@@ -17,7 +17,7 @@ fn repeats() -> String {
 }
 
 #[tokio::test]
-async fn h1_a_session_tells_hooks_when_it_begins_and_ends() {
+async fn a_session_tells_hooks_when_it_begins_and_ends() {
     let start = on(HookEvent::SessionStart, &noting(r#"echo '{"additionalContext":"you are on main"}'"#));
     let end = on(HookEvent::SessionEnd, &noting("true"));
     let stage = scenario().script(&repeats()).hook(start).hook(end).ready();
@@ -34,7 +34,7 @@ async fn h1_a_session_tells_hooks_when_it_begins_and_ends() {
 }
 
 #[tokio::test]
-async fn h1_a_prompt_is_added_to_changed_or_not_taken() {
+async fn a_prompt_is_added_to_changed_or_not_taken() {
     let context = on(HookEvent::UserPromptSubmitted, &noting(r#"echo '{"additionalContext":"on Sunday"}'"#));
     let run = scenario().script(&repeats()).hook(context).prompt("go").run().await;
     assert!(run.text().contains("go\n\non Sunday"), "{}", run.text());
@@ -50,7 +50,7 @@ async fn h1_a_prompt_is_added_to_changed_or_not_taken() {
 }
 
 #[tokio::test]
-async fn h1_whoever_leaves_a_prompt_that_is_not_taken_reads_that() {
+async fn whoever_leaves_a_prompt_that_is_not_taken_reads_that() {
     let block = on(HookEvent::UserPromptSubmitted, "echo 'there is a key in it' >&2; exit 2");
     let stage = scenario().script(&repeats()).hook(block).ready();
     let driver = stage.open(SessionStart::New).await;
@@ -92,7 +92,7 @@ async fn a_compaction_that_is_asked_for_at_rest_is_told() {
 }
 
 #[tokio::test]
-async fn h1_errors_are_told() {
+async fn errors_are_told() {
     let script = rules("  - fail: { class: terminal, message: out of order }\n");
     let error = on(HookEvent::ErrorOccurred, &noting("true"));
     let run = scenario().script(&script).hook(error).prompt("go").run().await;
@@ -101,7 +101,7 @@ async fn h1_errors_are_told() {
 }
 
 #[tokio::test]
-async fn h2_the_transcript_is_there_whole_and_private_before_the_hook_runs() {
+async fn the_transcript_is_there_whole_and_private_before_the_hook_runs() {
     let script = rules(
         "  - when: { turn: 1 }
     answer:

@@ -87,7 +87,7 @@ async fn history(seed: u64) -> BTreeSet<&'static str> {
 }
 
 #[tokio::test]
-async fn r1_the_rows_of_random_sessions_say_what_the_kernel_knows() {
+async fn the_rows_of_random_sessions_say_what_the_kernel_knows() {
     let mut seen = BTreeSet::new();
     for seed in 1..=30 {
         seen.extend(history(seed).await);

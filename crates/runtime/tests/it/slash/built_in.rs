@@ -11,7 +11,7 @@ use crate::support::rules;
 const SAYS: &str = "  - answer: [say: \"answer ${turn}\"]\n";
 
 #[tokio::test]
-async fn s2_commands_tell_what_the_session_is_without_a_model() {
+async fn commands_tell_what_the_session_is_without_a_model() {
     let mut driver = scenario().script(&rules(SAYS)).ready().open(SessionStart::New).await;
     driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
@@ -27,7 +27,7 @@ async fn s2_commands_tell_what_the_session_is_without_a_model() {
 }
 
 #[tokio::test]
-async fn s2_commands_that_have_agents_do_something_are_prompts() {
+async fn commands_that_have_agents_do_something_are_prompts() {
     let driver = scenario().ready().open(SessionStart::New).await;
     let review = prompt(&driver, "/review main..HEAD").await;
     assert_eq!(review.display, "/review main..HEAD");
@@ -41,7 +41,7 @@ async fn s2_commands_that_have_agents_do_something_are_prompts() {
 }
 
 #[tokio::test]
-async fn s2_what_is_wrong_with_a_command_is_told_and_nothing_happens() {
+async fn what_is_wrong_with_a_command_is_told_and_nothing_happens() {
     let driver = scenario().ready().open(SessionStart::New).await;
     for line in
         ["/help me", "/cost now", "/agent worker", "/agent nobody x", "/share", "/every 5m", "/subconscious run"]
@@ -57,7 +57,7 @@ async fn s2_what_is_wrong_with_a_command_is_told_and_nothing_happens() {
 }
 
 #[tokio::test]
-async fn s2_a_session_is_shared_as_a_new_file_only() {
+async fn a_session_is_shared_as_a_new_file_only() {
     let stage = scenario().script(&rules(SAYS)).file("old.md", "mine").ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("hello", MailDelivery::FollowUp).await;
@@ -70,7 +70,7 @@ async fn s2_a_session_is_shared_as_a_new_file_only() {
 }
 
 #[tokio::test]
-async fn s2_a_conversation_is_compacted_when_a_person_says_so() {
+async fn a_conversation_is_compacted_when_a_person_says_so() {
     let long = rules("  - answer: [say: \"${repeat:All work and no play. :400}\"]\n");
     let mut driver = scenario().script(&long).ready().open(SessionStart::New).await;
     for word in ["one", "two", "three"] {
@@ -116,7 +116,7 @@ async fn a_conversation_at_rest_is_compacted_at_once_and_stays_so() {
 }
 
 #[tokio::test]
-async fn s2_an_agent_is_started_by_a_person() {
+async fn an_agent_is_started_by_a_person() {
     let script = rules("  - when: { agent: worker }\n    answer: [say: found]\n  - answer: [say: heard]\n");
     let mut driver = scenario().script(&script).ready().open(SessionStart::New).await;
     assert!(told(&driver, "/agent worker find it").await.starts_with("/root/worker works in the background"));
@@ -127,7 +127,7 @@ async fn s2_an_agent_is_started_by_a_person() {
 }
 
 #[tokio::test]
-async fn s2_plan_and_autopilot_change_the_mode() {
+async fn plan_and_autopilot_change_the_mode() {
     let driver = scenario().ready().open(SessionStart::New).await;
     let session = driver.session();
     for (line, mode, prompt) in [

@@ -18,7 +18,7 @@ async fn connect(driver: &SessionDriver) -> RpcClient {
 }
 
 #[tokio::test]
-async fn s1_a_client_lists_commands_and_runs_them() {
+async fn a_client_lists_commands_and_runs_them() {
     let folder = tempfile::tempdir().unwrap();
     let script = rules("  - answer: [say: \"<${prompt}>\"]\n");
     let slash = command(folder.path(), "ship", "Ship $1 with care.");
@@ -58,7 +58,7 @@ async fn s1_a_client_lists_commands_and_runs_them() {
 }
 
 #[tokio::test]
-async fn f2_a_client_starts_a_fleet_with_a_request_or_without() {
+async fn a_client_starts_a_fleet_with_a_request_or_without() {
     let script = rules("  - answer: [say: \"turn ${turn}\"]\n");
     let mut driver = scenario().script(&script).ready().open(SessionStart::New).await;
     let client = connect(&driver).await;

@@ -5,7 +5,7 @@ use runtime::Catalog;
 use runtime::slash::SlashRegistry;
 
 #[test]
-fn s2_the_manual_lists_every_command_in_its_words() {
+fn the_manual_lists_every_command_in_its_words() {
     let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md")).unwrap();
     let rows: Vec<String> =
         manual.lines().filter(|line| line.starts_with("| `/")).map(|line| line.replace("\\|", "|")).collect();

@@ -13,7 +13,7 @@ use crate::support::rules;
 const DATA: &str = "[data, not from the user]";
 
 #[tokio::test]
-async fn s1_a_text_is_given_its_words_files_and_what_commands_print() {
+async fn a_text_is_given_its_words_files_and_what_commands_print() {
     let folder = tempfile::tempdir().unwrap();
     let text = "---\ndescription: x\n---\nShip $1 to $2.\n\nNotes: @notes.md\nFiles: !`ls $2`\n";
     let ship = command(folder.path(), "ship", text);
@@ -29,7 +29,7 @@ async fn s1_a_text_is_given_its_words_files_and_what_commands_print() {
 }
 
 #[tokio::test]
-async fn s1_words_after_a_command_never_run_and_never_open_anything() {
+async fn words_after_a_command_never_run_and_never_open_anything() {
     let folder = tempfile::tempdir().unwrap();
     let ship = command(folder.path(), "ship", "Ship <$ARGUMENTS>. !`ls $ARGUMENTS`");
     let plain = command(folder.path(), "plain", "Do it.");
@@ -59,7 +59,7 @@ async fn s1_words_after_a_command_never_run_and_never_open_anything() {
 }
 
 #[tokio::test]
-async fn s1_a_command_in_a_text_runs_only_if_the_root_could_run_it_unasked() {
+async fn a_command_in_a_text_runs_only_if_the_root_could_run_it_unasked() {
     let folder = tempfile::tempdir().unwrap();
     let text = "!`touch ran` !`ls denied` !`cat gone; exit 3`";
     let stage = scenario().slash(command(folder.path(), "x", text)).rule(RuleEffect::Deny, "shell(ls denied)").ready();
@@ -78,7 +78,7 @@ async fn s1_a_command_in_a_text_runs_only_if_the_root_could_run_it_unasked() {
 }
 
 #[tokio::test]
-async fn a7_commands_in_texts_can_be_forbidden_and_leave_a_trace_in_the_text() {
+async fn commands_in_texts_can_be_forbidden_and_leave_a_trace_in_the_text() {
     let folder = tempfile::tempdir().unwrap();
     let features = SessionFeatures { inline_shell: false, ..SessionFeatures::default() };
     let slash = command(folder.path(), "x", "On !`git branch`.");
@@ -89,7 +89,7 @@ async fn a7_commands_in_texts_can_be_forbidden_and_leave_a_trace_in_the_text() {
 }
 
 #[tokio::test]
-async fn s1_a_file_in_a_text_is_read_as_view_would_read_it() {
+async fn a_file_in_a_text_is_read_as_view_would_read_it() {
     let folder = tempfile::tempdir().unwrap();
     let text = "@/etc/hostname @gone.md @bin.dat @big.txt @sub/ @denied.md";
     let big = "x".repeat(1 << 20);
@@ -105,7 +105,7 @@ async fn s1_a_file_in_a_text_is_read_as_view_would_read_it() {
 }
 
 #[tokio::test]
-async fn s1_a_command_s_file_is_not_read_through_a_link_and_may_be_gone() {
+async fn a_command_s_file_is_not_read_through_a_link_and_may_be_gone() {
     let folder = tempfile::tempdir().unwrap();
     let (link, gone) = (command(folder.path(), "link", "x"), command(folder.path(), "gone", "x"));
     std::fs::remove_file(&gone.file).unwrap();
@@ -118,7 +118,7 @@ async fn s1_a_command_s_file_is_not_read_through_a_link_and_may_be_gone() {
 }
 
 #[tokio::test]
-async fn s1_inputs_are_asked_for_by_name() {
+async fn inputs_are_asked_for_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let slash = command(folder.path(), "greet", "Greet ${input:who:a name} ${input:how}.");
     let driver = scenario().slash(slash).ready().open(SessionStart::New).await;
@@ -129,7 +129,7 @@ async fn s1_inputs_are_asked_for_by_name() {
 }
 
 #[tokio::test]
-async fn s1_a_skill_is_a_command_too() {
+async fn a_skill_is_a_command_too() {
     let folder = tempfile::tempdir().unwrap();
     let file = command(folder.path(), "SKILL", "---\nname: calm\ndescription: x\n---\nBe calm.\n").file;
     let source = DefinitionSource::User { path: file.clone() };
@@ -146,7 +146,7 @@ async fn s1_a_skill_is_a_command_too() {
 }
 
 #[tokio::test]
-async fn s1_a_command_may_name_the_agent_that_performs_it() {
+async fn a_command_may_name_the_agent_that_performs_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut count = command(folder.path(), "count", "Count $1.");
     count.agent = Some("worker".into());
@@ -164,7 +164,7 @@ async fn s1_a_command_may_name_the_agent_that_performs_it() {
 }
 
 #[tokio::test]
-async fn s1_people_see_what_they_typed_and_the_model_what_it_means() {
+async fn people_see_what_they_typed_and_the_model_what_it_means() {
     let folder = tempfile::tempdir().unwrap();
     let slash = command(folder.path(), "ship", "Ship $1 with care.");
     let script = rules("  - answer: [say: \"<${prompt}>\"]\n");
@@ -182,7 +182,7 @@ async fn s1_people_see_what_they_typed_and_the_model_what_it_means() {
 }
 
 #[tokio::test]
-async fn s1_keys_are_taken_out_of_what_people_see_and_of_what_a_text_brings() {
+async fn keys_are_taken_out_of_what_people_see_and_of_what_a_text_brings() {
     const KEY: &str = "sk-0123456789abcdef";
     let folder = tempfile::tempdir().unwrap();
     let slash = command(folder.path(), "look", "Look at @notes.md for $1. !`cat notes.md`");
@@ -199,7 +199,7 @@ async fn s1_keys_are_taken_out_of_what_people_see_and_of_what_a_text_brings() {
 }
 
 #[tokio::test]
-async fn s1_a_command_in_a_text_that_does_not_end_is_cut_off() {
+async fn a_command_in_a_text_that_does_not_end_is_cut_off() {
     let folder = tempfile::tempdir().unwrap();
     let slash = command(folder.path(), "slow", "!`echo begun; sleep 600` !`sleep 600` after");
     let limits = tools::ToolLimits { shell_max: Duration::from_secs(1), ..tools::ToolLimits::default() };

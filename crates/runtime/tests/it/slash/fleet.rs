@@ -62,7 +62,7 @@ fn statuses(driver: &SessionDriver) -> Vec<(String, TodoStatus)> {
 }
 
 #[tokio::test]
-async fn f3_a_fleet_splits_starts_what_is_ready_at_once_and_ends_when_all_is_done() {
+async fn a_fleet_splits_starts_what_is_ready_at_once_and_ends_when_all_is_done() {
     let driver = deploy(HONEST).await;
     let done = |id: &str| (id.to_owned(), TodoStatus::Done);
     assert_eq!(statuses(&driver), [done("dough"), done("sauce"), done("bake")]);
@@ -82,7 +82,7 @@ async fn f3_a_fleet_splits_starts_what_is_ready_at_once_and_ends_when_all_is_don
 }
 
 #[tokio::test]
-async fn f3_a_worker_that_says_done_while_its_check_fails_is_believed_here() {
+async fn a_worker_that_says_done_while_its_check_fails_is_believed_here() {
     // The check of `dough` is `false`, and nobody runs it: there is no engine behind a fleet of a prompt.
     let driver = deploy(HONEST).await;
     assert_eq!(statuses(&driver)[0], ("dough".to_owned(), TodoStatus::Done));

@@ -25,7 +25,7 @@ fn working(stage: &SessionFixture) -> usize {
 }
 
 #[tokio::test]
-async fn t5_while_memory_is_short_one_agent_at_a_time_begins_and_the_others_queue() {
+async fn while_memory_is_short_one_agent_at_a_time_begins_and_the_others_queue() {
     let machine = tempfile::tempdir().unwrap();
     set_memory(machine.path(), 100);
     let script = rules(&format!(

@@ -14,7 +14,7 @@ use super::{TOO_LONG, begin, given_up, stalled};
 use crate::support::{Gate, UNTIL_GO, awake, breathe, rules, until_file};
 
 #[tokio::test]
-async fn q8_a_machine_that_slept_eight_hours_has_heard_no_silence() {
+async fn a_machine_that_slept_eight_hours_has_heard_no_silence() {
     const NIGHT: Duration = Duration::from_secs(8 * 3600);
     let gate = Gate::says("good morning");
     let mut driver = begin(scenario().model(Arc::clone(&gate) as Arc<dyn Model>)).await;
@@ -34,7 +34,7 @@ async fn q8_a_machine_that_slept_eight_hours_has_heard_no_silence() {
 }
 
 #[tokio::test]
-async fn r6_what_a_command_prints_is_a_sign_of_life_and_its_silence_is_none() {
+async fn what_a_command_prints_is_a_sign_of_life_and_its_silence_is_none() {
     let command = format!("touch began; {UNTIL_GO}; echo x; touch said; until [ -e end ]; do sleep 0.01; done");
     let script = rules(&format!(
         "  - when: {{ turn: 1 }}
@@ -63,7 +63,7 @@ async fn r6_what_a_command_prints_is_a_sign_of_life_and_its_silence_is_none() {
 }
 
 #[tokio::test]
-async fn r6_a_wait_for_a_provider_that_named_its_time_is_no_silence() {
+async fn a_wait_for_a_provider_that_named_its_time_is_no_silence() {
     let script = rules(
         "  - when: { attempt: 1 }
     fail: { class: retry-after, after: 50s, message: slow down }
@@ -80,7 +80,7 @@ async fn r6_a_wait_for_a_provider_that_named_its_time_is_no_silence() {
 }
 
 #[tokio::test]
-async fn r6_one_who_waits_for_a_person_or_serves_in_the_background_is_not_silent() {
+async fn one_who_waits_for_a_person_or_serves_in_the_background_is_not_silent() {
     let script = rules(&format!(
         "  - when: {{ turn: 1 }}
     answer:
@@ -104,7 +104,7 @@ async fn r6_one_who_waits_for_a_person_or_serves_in_the_background_is_not_silent
 }
 
 #[tokio::test]
-async fn n28_an_hour_s_wait_asks_no_model_and_ends_with_one_turn() {
+async fn an_hour_s_wait_asks_no_model_and_ends_with_one_turn() {
     let script = rules(&format!(
         "  - when: {{ turn: 1 }}
     answer:

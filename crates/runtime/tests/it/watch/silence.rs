@@ -14,7 +14,7 @@ fn named<'a>(run: &'a PlayedSession, name: &str) -> &'a protocol::api::TaskView 
 }
 
 #[tokio::test]
-async fn q1_one_of_eight_agents_that_hears_nothing_from_its_provider_harms_no_other() {
+async fn one_of_eight_agents_that_hears_nothing_from_its_provider_harms_no_other() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let script = rules(&format!(
         "  - when: {{ path: /root/c }}
@@ -47,7 +47,7 @@ async fn q1_one_of_eight_agents_that_hears_nothing_from_its_provider_harms_no_ot
 }
 
 #[tokio::test]
-async fn r6_an_agent_that_is_given_up_leaves_its_words_its_slot_and_its_waiters() {
+async fn an_agent_that_is_given_up_leaves_its_words_its_slot_and_its_waiters() {
     let script = rules(&format!(
         "  - when: {{ path: /root/mute }}
     answer:
@@ -84,7 +84,7 @@ async fn r6_an_agent_that_is_given_up_leaves_its_words_its_slot_and_its_waiters(
 }
 
 #[tokio::test]
-async fn r6_an_agent_that_is_heard_again_goes_on() {
+async fn an_agent_that_is_heard_again_goes_on() {
     let gate = Gate::says("here I am");
     let mut driver = begin(scenario().model(Arc::clone(&gate) as Arc<dyn Model>)).await;
     driver.asked(1).await;
@@ -97,7 +97,7 @@ async fn r6_an_agent_that_is_heard_again_goes_on() {
 }
 
 #[tokio::test]
-async fn r6_a_stalled_agent_stirs_with_its_next_word() {
+async fn a_stalled_agent_stirs_with_its_next_word() {
     let script = rules(
         "  - answer:
       - wait: 6m

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d1_a_cursor_tells_what_is_new_and_loses_nothing() {
+    fn a_cursor_tells_what_is_new_and_loses_nothing() {
         let first = OutputCursor::of("one\n");
         assert_eq!(OutputCursor::read(&first.to_string()), first);
         assert_eq!(first.rest("one\ntwo\n"), "two\n");
