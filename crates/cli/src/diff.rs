@@ -26,7 +26,7 @@ pub(crate) fn diff_lines<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     [same(&old[..head]), diff_middle(old_middle, new_middle), same(&old[old.len() - tail..])].concat()
 }
 
-/// Whether both texts end with a whole line. What ends a line is no line; it is shown only where one of the texts lacks
+/// Whether both texts end with a whole line. What ends a line is not a line; it is shown only where one of the texts lacks
 /// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TrailingNewline {

@@ -109,7 +109,7 @@ fn describe_panic(panic: &PanicHookInfo<'_>) -> String {
 }
 
 fn message<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
-    panic.payload_as_str().unwrap_or("something that is no text")
+    panic.payload_as_str().unwrap_or("something that is not text")
 }
 
 fn panic_location(panic: &PanicHookInfo<'_>) -> String {

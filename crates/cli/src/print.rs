@@ -105,7 +105,7 @@ fn write_line(out: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()> 
     out.flush()
 }
 
-/// How many columns stdout has; none when it is no terminal, where nothing is ever cut.
+/// How many columns stdout has; none when it is not a terminal, where nothing is ever cut.
 pub(crate) fn width() -> Option<usize> {
     let out = io::stdout();
     let size = if out.is_terminal() { terminal_size::terminal_size_of(out) } else { None };

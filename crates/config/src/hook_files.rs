@@ -188,7 +188,7 @@ impl CommandScan {
         }
     }
 
-    /// What an interpreter runs: the first word that is no option, or a module.
+    /// What an interpreter runs: the first word that is not an option, or a module.
     fn script_of(&mut self, args: &[ShellWord]) {
         let words: Vec<&str> = args.iter().map(word_text).collect();
         if let Some(module) = words.iter().skip_while(|word| **word != "-m").nth(1) {

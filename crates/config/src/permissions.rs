@@ -18,7 +18,7 @@ pub fn parse_mode(text: &str) -> Result<PermissionMode, String> {
     let known = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == text);
     known.ok_or_else(|| {
         let words: Vec<&str> = PermissionMode::ALL.into_iter().map(PermissionMode::as_str).collect();
-        format!("`{text}` is no mode; write {}", words.join(", "))
+        format!("`{text}` is not a mode; write {}", words.join(", "))
     })
 }
 

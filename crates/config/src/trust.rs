@@ -45,7 +45,7 @@ pub enum TrustError {
     /// There is too much to look at.
     #[error("what would control Bosun in {} is larger than {MOST_BYTES} bytes; nobody can have looked at it all", .0.display())]
     Large(PathBuf),
-    /// One of them is no file.
+    /// One of them is not a file.
     #[error("{}: {source}; remove it", path.display())]
     Unreadable {
         /// The file.
@@ -168,7 +168,7 @@ fn hooks(top: &Path, home: &Path) -> Vec<HookSpec> {
         remote: RemoteDefinitions::default(),
         no_hooks: None,
     };
-    // Only the command line can give what is no definition at all.
+    // Only the command line can give what is not a definition at all.
     let Ok(CatalogListing { agents, hooks, .. }) = gather_catalog(&places) else { return Vec::new() };
     let own = agents.into_iter().filter_map(|agent| agent.hooks);
     let texts: Vec<HookText> = hooks.into_iter().chain(own).collect();

@@ -27,7 +27,7 @@ impl VariablePattern {
     fn parse(text: String) -> Result<VariablePattern, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '*');
         if text.is_empty() || !text.chars().all(plain) {
-            return Err(format!("`{text}` is no name of a variable; write one such as NPM_TOKEN or *_TOKEN"));
+            return Err(format!("`{text}` is not a name of a variable; write one such as NPM_TOKEN or *_TOKEN"));
         }
         Ok(VariablePattern(text))
     }

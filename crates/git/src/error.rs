@@ -38,7 +38,7 @@ pub enum GitError {
     #[error("{} has no commit yet; commit something first", .0.display())]
     Unborn(PathBuf),
     /// There is no such commit.
-    #[error("`{name}` is no commit of {}; `git log` shows those there are", .repository.display())]
+    #[error("`{name}` is not a commit of {}; `git log` shows those there are", .repository.display())]
     NoCommit {
         /// What was looked for.
         name: String,

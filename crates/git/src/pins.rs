@@ -14,7 +14,7 @@ pub(crate) async fn loose(git: &Git, base: &Commit) -> Result<Vec<Commit>, GitEr
     let said = git.done(&["rev-list", "--parents", "--all", "--reflog", "HEAD", &excluded], &[]).await;
     let text = match said {
         Ok(said) => said.text(),
-        // A HEAD without a commit is no commit to keep.
+        // A HEAD without a commit is not a commit to keep.
         Err(_unborn) => git.text(&["rev-list", "--parents", "--all", "--reflog", &excluded]).await?,
     };
     let parents: HashSet<&str> = text.lines().flat_map(|line| line.split(' ').skip(1)).collect();

@@ -29,7 +29,7 @@ pub struct SealedWork {
     pub pinned: String,
     /// The files in which it differs from what it began with; the first of them.
     pub files: Vec<String>,
-    /// Whether that is all there is. What lies in repositories inside the checkout, or in one that is no repository any
+    /// Whether that is all there is. What lies in repositories inside the checkout, or in one that is not a repository any
     /// more, is not in the commit.
     pub is_whole: bool,
 }

@@ -365,7 +365,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<bool> {
             date(to, &found)?;
             Ok(true)
         }
-        Ok(_) => Err(io::Error::other("it is no plain file")),
+        Ok(_) => Err(io::Error::other("it is not a plain file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }

@@ -16,7 +16,7 @@ impl Checkout {
         let unfit = |why: &str| GitError::Unfit { path: self.path.clone(), why: why.to_owned() };
         match fs::symlink_metadata(&self.path) {
             Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(unfit("it is no folder any more")),
+            Ok(_) => return Err(unfit("it is not a folder any more")),
             Err(_gone) => return Err(unfit("it is gone; start the task anew")),
         }
         if self.path.canonicalize().map_err(GitError::file(&self.path))? != self.path {

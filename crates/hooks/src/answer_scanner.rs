@@ -54,7 +54,7 @@ pub(crate) fn find_answers(text: &str) -> Result<Vec<AnswerObject>, HookRunError
         ));
     }
     let said = found.into_iter().map(|(_, answer)| answer).filter(|answer| {
-        // What a guard echoes is no answer of it.
+        // What a guard echoes is not an answer of it.
         answer.keys().any(|key| ANSWER_FIELDS.contains(&key.as_str()))
             || may_decide(&Value::Object(answer.clone()).to_string())
     });

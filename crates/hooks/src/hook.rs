@@ -29,7 +29,7 @@ pub struct HookSet {
 }
 
 impl HookSet {
-    /// Makes hooks ready. A matcher that is no pattern, which reading a file would have refused, matches everything:
+    /// Makes hooks ready. A matcher that is not a pattern, which reading a file would have refused, matches everything:
     /// better a hook too often than a guard that sleeps.
     pub fn new(specs: impl IntoIterator<Item = HookSpec>) -> HookSet {
         let ready = |spec: HookSpec| {

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 #[derive(Debug, thiserror::Error)]
 pub enum PlainError {
     /// It is a folder, a pipe, a device or a socket.
-    #[error("it is no plain file")]
+    #[error("it is not a plain file")]
     Kind,
     /// It is a link, or a folder on the way to it is one.
     #[error("it is a link, or behind one")]
@@ -37,7 +37,7 @@ pub fn read_plain(path: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError>
     whole(openat(CWD, path, FLAGS, Mode::empty()), most)
 }
 
-/// Opens a file that is no link, to be read in pieces; none when it does not exist.
+/// Opens a file that is not a link, to be read in pieces; none when it does not exist.
 pub fn open_plain(path: &Path) -> Result<Option<File>, PlainError> {
     plain(openat(CWD, path, FLAGS | OFlags::NOFOLLOW, Mode::empty()))
 }
@@ -158,8 +158,8 @@ mod tests {
         let fifo = folder.path().join("fifo");
         rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         symlink("/dev/zero", folder.path().join("zero")).unwrap();
-        assert_eq!(below(folder.path(), "fifo"), Err("it is no plain file".into()));
-        assert_eq!(below(folder.path(), "."), Err("it is no plain file".into()));
+        assert_eq!(below(folder.path(), "fifo"), Err("it is not a plain file".into()));
+        assert_eq!(below(folder.path(), "."), Err("it is not a plain file".into()));
         assert!(matches!(read_plain(&folder.path().join("zero"), 4), Err(PlainError::Kind)));
         assert!(matches!(open_plain(&folder.path().join("zero")), Err(PlainError::Link)));
         assert!(matches!(open_plain(&fifo), Err(PlainError::Kind)));

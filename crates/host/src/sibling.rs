@@ -46,7 +46,7 @@ pub struct SiblingProcess(Child);
 
 impl SiblingProcess {
     /// Starts it.
-    #[expect(clippy::disallowed_methods, reason = "what a person starts is no program of an agent")]
+    #[expect(clippy::disallowed_methods, reason = "what a person starts is not a program of an agent")]
     pub fn start(birth: SiblingStart<'_>) -> io::Result<SiblingProcess> {
         let SiblingStart { args, env, cwd, output } = birth;
         // By its path, as a shell does: what is started through a link of `/proc` is named after that.

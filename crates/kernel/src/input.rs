@@ -181,7 +181,7 @@ pub enum KernelInput {
     },
     /// Tell the root, which is on autopilot and rests, to go on.
     ContinueAutopilot {
-        /// A digest of what there is to see of its work: what does not change it is no progress.
+        /// A digest of what there is to see of its work: what does not change it is not progress.
         state: String,
         /// What it is told.
         text: String,

@@ -16,7 +16,7 @@ pub(crate) fn read_result(result: &Map<String, Value>, max: usize) -> Result<Too
     let blocks = match result.get("content") {
         Some(Value::Array(blocks)) => blocks.as_slice(),
         Some(Value::Null) | None => &[],
-        Some(_) => return Err("its content is no list".into()),
+        Some(_) => return Err("its content is not a list".into()),
     };
     let mut text = String::new();
     for block in blocks {
@@ -112,7 +112,7 @@ mod tests {
     fn failures_and_nonsense_are_told_apart() {
         let failed = given(json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] })).unwrap();
         assert_eq!(failed, ToolCallResult { text: "no".into(), failed: true });
-        assert_eq!(given(json!({ "content": "text" })), Err("its content is no list".into()));
+        assert_eq!(given(json!({ "content": "text" })), Err("its content is not a list".into()));
         let many: Vec<Value> = (0..10_000).map(|_| json!({ "type": "text", "text": "x".repeat(100) })).collect();
         assert!(given(json!({ "content": many })).unwrap().text.len() <= 1000);
     }

@@ -35,8 +35,8 @@ pub enum McpError {
         /// The reason in its words, clipped.
         message: String,
     },
-    /// What came back is no answer.
-    #[error("the MCP server `{server}` answered `{method}` with what is no answer: {what}")]
+    /// What came back is not an answer.
+    #[error("the MCP server `{server}` answered `{method}` with what is not an answer: {what}")]
     Malformed {
         /// The server.
         server: String,

@@ -28,7 +28,7 @@ impl McpToolDescription {
         if name.len() > NAME {
             return Err(format!("the name of a tool has {} bytes; at most {NAME} are taken", name.len()));
         }
-        let schema = schema(&entry["inputSchema"]).ok_or_else(|| format!("the schema of `{name}` is no object"))?;
+        let schema = schema(&entry["inputSchema"]).ok_or_else(|| format!("the schema of `{name}` is not an object"))?;
         let size = schema.to_string().len();
         if size > limits.schema {
             return Err(format!("the schema of `{name}` has {size} bytes; at most {} are taken", limits.schema));
@@ -79,8 +79,11 @@ mod tests {
         assert_eq!(why(json!(null)), "a tool has no name");
         assert_eq!(why(json!({ "name": "" })), "a tool has no name");
         assert_eq!(why(json!({ "name": 3 })), "a tool has no name");
-        assert_eq!(why(json!({ "name": "a", "inputSchema": [] })), "the schema of `a` is no object");
-        assert_eq!(why(json!({ "name": "a", "inputSchema": { "type": "string" } })), "the schema of `a` is no object");
+        assert_eq!(why(json!({ "name": "a", "inputSchema": [] })), "the schema of `a` is not an object");
+        assert_eq!(
+            why(json!({ "name": "a", "inputSchema": { "type": "string" } })),
+            "the schema of `a` is not an object"
+        );
         assert!(why(json!({ "name": "a".repeat(1000) })).contains("1000 bytes"));
         let wide = json!({ "name": "a", "inputSchema": { "title": "x".repeat(1000) } });
         assert!(why(wide).contains("at most 100 are taken"));

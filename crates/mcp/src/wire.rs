@@ -12,7 +12,7 @@ pub(crate) enum McpResponse {
     Result(Map<String, Value>),
     /// It says that it cannot.
     Error { code: i64, message: String },
-    /// It is no answer to the question.
+    /// It is not an answer to the question.
     Malformed(String),
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn notification(method: &str, params: Value) -> Value {
 /// Reads the answer to the request of this id.
 pub(crate) fn read_response(id: u64, mut message: Value) -> McpResponse {
     let Some(fields) = message.as_object_mut() else {
-        return McpResponse::Malformed("it is no object".into());
+        return McpResponse::Malformed("it is not an object".into());
     };
     match fields.get("id") {
         Some(Value::Number(given)) if given.as_u64() == Some(id) => {}
@@ -43,7 +43,7 @@ pub(crate) fn read_response(id: u64, mut message: Value) -> McpResponse {
             McpResponse::Error { code, message: protocol::clip_middle(message, WORDS) }
         }
         (Some(_), Some(_)) => McpResponse::Malformed("it has a result and an error".into()),
-        (Some(_), None) => McpResponse::Malformed("its result is no object".into()),
+        (Some(_), None) => McpResponse::Malformed("its result is not an object".into()),
         (None, _) => McpResponse::Malformed("it has neither a result nor an error".into()),
     }
 }
@@ -70,10 +70,10 @@ mod tests {
         assert_eq!(read(json!({ "id": "7", "result": {} })), "it is the answer to another question");
         assert_eq!(read(json!({ "result": {} })), "it is the answer to another question");
         assert_eq!(read(json!({ "id": 7 })), "it has neither a result nor an error");
-        assert_eq!(read(json!({ "id": 7, "result": 5 })), "its result is no object");
+        assert_eq!(read(json!({ "id": 7, "result": 5 })), "its result is not an object");
         assert_eq!(read(json!({ "id": 7, "error": "no" })), "it has neither a result nor an error");
         assert_eq!(read(json!({ "id": 7, "result": {}, "error": {} })), "it has a result and an error");
-        assert_eq!(read(json!([])), "it is no object");
+        assert_eq!(read(json!([])), "it is not an object");
         let long = read(json!({ "id": 7, "error": { "code": 1, "message": "x".repeat(1 << 20) } }));
         assert!(long.len() < 600);
     }

@@ -87,7 +87,7 @@ fn remote(provider: &str, model: &str, providers: &Providers) -> Result<RemoteMo
     Ok(RemoteModel::new(provider, model, at.clone(), client))
 }
 
-/// A short name of a model whose provider has no key is no unknown provider.
+/// A short name of a model whose provider has no key is not an unknown provider.
 fn only_key(error: OpenModelError, spec: &str, providers: &Providers) -> OpenModelError {
     match (&error, providers.missing_key(spec)) {
         (OpenModelError::Provider { .. }, Some((provider, variable))) => OpenModelError::NoKey { provider, variable },

@@ -17,9 +17,9 @@ pub(crate) struct WebAddress {
 }
 
 impl WebAddress {
-    /// Reads an address as a browser would; what stands before an `@` is no host.
+    /// Reads an address as a browser would; what stands before an `@` is not a host.
     pub(crate) fn parse(text: &str) -> Result<WebAddress, String> {
-        let url = Url::parse(text.trim()).map_err(|error| format!("it is no address: {error}"))?;
+        let url = Url::parse(text.trim()).map_err(|error| format!("it is not an address: {error}"))?;
         let usual = match url.scheme() {
             "http" => 80,
             "https" => 443,
@@ -62,7 +62,7 @@ pub(crate) fn normalize_host(host: Host<String>) -> Host<String> {
     }
 }
 
-/// The machine that a host is, if it is no name.
+/// The machine that a host is, if it is not a name.
 pub(crate) fn ip_of(host: &Host<String>) -> Option<IpAddr> {
     match host {
         Host::Domain(_) => None,

@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::pattern::ToolCallKind;
 use crate::{FilesystemFacts, PermissionRequest, RequestedAct, pattern};
 
-/// Why a text is no call.
+/// Why a text is not a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no call: {problem}")]
+#[error("`{text}` is not a call: {problem}")]
 pub struct RequestParseError {
     /// The text.
     pub text: String,

@@ -50,10 +50,10 @@ pub enum RuleSource {
     User(PathBuf),
 }
 
-/// Why a text is no rule.
+/// Why a text is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no rule: {problem}; a rule is a tool, alone or with a pattern, such as shell(git *) or edit(src/**)"
+    "`{text}` is not a rule: {problem}; a rule is a tool, alone or with a pattern, such as shell(git *) or edit(src/**)"
 )]
 pub struct RuleError {
     /// The text.

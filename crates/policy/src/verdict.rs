@@ -124,7 +124,7 @@ impl Verdict {
             VerdictBasis::Unclear(why) => format!("`{part}`: {why}"),
             VerdictBasis::Controls => format!("`{part}` reaches what controls Bosun itself, and no agent may"),
             VerdictBasis::Private => {
-                format!("`{part}` is on this machine or its network, or is no public address, and no rule names it")
+                format!("`{part}` is on this machine or its network, or is not a public address, and no rule names it")
             }
             VerdictBasis::Hook(why) => format!("a hook wants a person to decide about `{part}`: {why}"),
             VerdictBasis::AgentRole => format!("this agent does not have the tool `{part}`"),

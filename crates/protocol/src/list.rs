@@ -32,7 +32,7 @@ pub struct ListNameError(String);
 impl fmt::Display for ListNameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = "letters, digits, dots, dashes and underscores";
-        write!(f, "`{}` is no list; there are session, project, and team:NAME with {letters} in it", self.0)
+        write!(f, "`{}` is not a list; there are session, project, and team:NAME with {letters} in it", self.0)
     }
 }
 

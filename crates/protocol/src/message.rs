@@ -76,7 +76,7 @@ impl Image {
     /// Most pictures of one message.
     pub const MAX_PER_MESSAGE: usize = 10;
 
-    /// What a picture is, by how it begins; its name may lie. None for what is no picture that models take.
+    /// What a picture is, by how it begins; its name may lie. None for what is not a picture that models take.
     pub fn detect_media_type(bytes: &[u8]) -> Option<&'static str> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some("image/png"),

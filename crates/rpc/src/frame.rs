@@ -136,9 +136,9 @@ fn content_length(header: &[u8]) -> Result<usize, FrameError> {
     let header = std::str::from_utf8(header).map_err(|_| FrameError::Header("it is not text"))?;
     let mut length = None;
     for line in header.split("\r\n") {
-        // The first line of an HTTP request is no field: a page that a browser shows may send one to any port.
+        // The first line of an HTTP request is not a field: a page that a browser shows may send one to any port.
         let field = line.split_once(':').filter(|(name, _)| is_name(name));
-        let (name, value) = field.ok_or(FrameError::Header("a line of it is no field"))?;
+        let (name, value) = field.ok_or(FrameError::Header("a line of it is not a field"))?;
         if name.eq_ignore_ascii_case("content-length") {
             length = length.or(Some(value));
         }

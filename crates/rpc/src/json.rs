@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Reads JSON. Halves of surrogate pairs, and bytes that are not UTF-8, are read as U+FFFD: a text that was cut in the
-/// middle of a character is no reason to lose the message that holds it.
+/// middle of a character is not a reason to lose the message that holds it.
 pub fn read_json(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(bytes).or_else(|error| {
         let text = String::from_utf8_lossy(bytes);

@@ -19,7 +19,7 @@ pub enum ListenError {
         /// The socket.
         path: PathBuf,
     },
-    /// Something that is no socket is in the way.
+    /// Something that is not a socket is in the way.
     #[error("{} is not a socket: move it away", path.display())]
     NotASocket {
         /// The file.

@@ -232,7 +232,7 @@ impl SessionApi {
     fn list(&self, wanted: TasksParams) -> Result<Value, ErrorObject> {
         if let Some(word) = wanted.state.as_deref().filter(|word| !TaskState::NAMES.contains(word)) {
             let known = TaskState::NAMES.join(", ");
-            return Err(refusal(RefusalKind::Invalid, &format_args!("`{word}` is no state; there are: {known}")));
+            return Err(refusal(RefusalKind::Invalid, &format_args!("`{word}` is not a state; there are: {known}")));
         }
         let wanted = TasksParams { limit: page_limit(wanted.limit), ..wanted };
         reply(self.context.reader().and_then(|reader| reader.tasks(&wanted)))

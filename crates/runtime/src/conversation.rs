@@ -368,7 +368,7 @@ impl Conversation {
 
     /// What an answer used tells how long the conversation is, the answer included.
     fn measure(&mut self, usage: Usage) {
-        // One that counts nothing is no measure.
+        // One that counts nothing is not a measure.
         self.measured = (usage.total() > 0).then(|| (self.messages.len() + 1, usage.total()));
     }
 

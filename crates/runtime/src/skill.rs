@@ -23,7 +23,7 @@ pub(crate) fn read_file(path: &Path, source: &DefinitionSource) -> Result<String
         | DefinitionSource::BuiltIn => host::read_plain(path, MOST),
     };
     match read {
-        Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_binary| "it is no UTF-8 text".to_owned()),
+        Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_binary| "it is not UTF-8 text".to_owned()),
         Ok(None) => Err("it is gone".to_owned()),
         Err(error) => Err(error.to_string()),
     }
@@ -32,7 +32,7 @@ pub(crate) fn read_file(path: &Path, source: &DefinitionSource) -> Result<String
 /// What a skill's file says below its head. Commands that other programs would run while they read it are not run: a
 /// line in their place says so.
 pub fn skill_text(file: &str) -> String {
-    // A head that never ends is no head.
+    // A head that never ends is not a head.
     let body = FrontMatter::parse(file).body().unwrap_or(file);
     without_commands(body.trim())
 }

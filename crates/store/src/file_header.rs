@@ -18,7 +18,7 @@ pub enum HeaderStatus {
     Newer(u32),
     /// It has no header: nothing was written to it yet, or all of it is still in its log.
     Empty,
-    /// It is no session.
+    /// It is not a session.
     NotSession,
 }
 

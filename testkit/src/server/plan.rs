@@ -71,7 +71,7 @@ pub struct PlanError(String);
 
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no fault; write NUMBER=FAULT such as 1=hang, 2..4=status:429:2s or %5=cut:call", self.0)
+        write!(f, "`{}` is not a fault; write NUMBER=FAULT such as 1=hang, 2..4=status:429:2s or %5=cut:call", self.0)
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
     fn words_that_are_no_fault_are_named() {
         for wrong in ["hang", "1=cut", "x=hang", "1=status:9x", "1=quota:5", "1=model"] {
             let error = format!("1=hang,{wrong}").parse::<FaultPlan>().unwrap_err();
-            assert!(error.to_string().starts_with(&format!("`{wrong}` is no fault")), "{error}");
+            assert!(error.to_string().starts_with(&format!("`{wrong}` is not a fault")), "{error}");
         }
     }
 }

@@ -180,7 +180,7 @@ fn a_request_that_is_no_json_or_has_no_key_is_refused() {
     let head = "POST /v1/messages HTTP/1.1\r\nx-api-key: k\r\nanthropic-version: 2023-06-01";
     let got = send(&server, head, "{");
     assert_eq!(got.status, Some(400));
-    assert!(got.message().starts_with("the body is no JSON"), "{got:?}");
+    assert!(got.message().starts_with("the body is not JSON"), "{got:?}");
     for wire in WIRES {
         let keyed = hello().key("another").start();
         assert_eq!(ask(&keyed, wire, &question(wire, "go")).status, Some(401), "{wire:?}");

@@ -80,7 +80,7 @@ impl ClientConversation {
                     self.interrupt().await;
                 }
             }
-            // A copy does not go on with what its original was at: that is no turn of this client's.
+            // A copy does not go on with what its original was at: that is not a turn of this client's.
             Event::ActivationEnded { outcome: TaskOutcome::Cancelled { by: CancelBy::SessionEnd }, .. }
                 if task == self.root && !self.has_read_prompt && !self.was_woken => {}
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {

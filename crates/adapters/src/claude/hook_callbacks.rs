@@ -107,7 +107,7 @@ impl hooks::ClientHookCaller for HookCallbacks {
             match answer? {
                 Value::Null => Ok("{}".to_owned()),
                 answer @ Value::Object(_) => Ok(answer.to_string()),
-                _other => Err("its answer is no object".to_owned()),
+                _other => Err("its answer is not an object".to_owned()),
             }
         })
     }

@@ -75,7 +75,7 @@ fn latest_session(home: &Home) -> Result<Option<SessionId>, OpenRefusal> {
 }
 
 fn parse_session_id(text: &str, flag: &str) -> Result<SessionId, OpenRefusal> {
-    session_id(text).ok_or_else(|| refusal(format!("{flag} is no session id: {text}"), "an id is a UUID"))
+    session_id(text).ok_or_else(|| refusal(format!("{flag} is not a session id: {text}"), "an id is a UUID"))
 }
 
 fn refusal(words: String, hint: &str) -> OpenRefusal {

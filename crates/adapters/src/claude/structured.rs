@@ -146,7 +146,7 @@ pub(super) fn requested_schema(flag: Option<&str>, hello: &Value) -> Result<Opti
     match (&hello["jsonSchema"], flag.filter(|text| !text.trim().is_empty())) {
         (Value::Null, None) => Ok(None),
         (Value::Null, Some(text)) => {
-            serde_json::from_str(text).map(Some).map_err(|error| format!("--json-schema is no JSON: {error}"))
+            serde_json::from_str(text).map(Some).map_err(|error| format!("--json-schema is not JSON: {error}"))
         }
         (schema, _) => Ok(Some(schema.clone())),
     }
@@ -205,6 +205,6 @@ mod tests {
         assert_eq!(requested_schema(None, &json!({})), Ok(None));
         assert_eq!(requested_schema(Some("{}"), &json!({})), Ok(Some(json!({}))));
         assert_eq!(requested_schema(Some("{}"), &json!({ "jsonSchema": { "a": 1 } })), Ok(Some(json!({ "a": 1 }))));
-        assert!(requested_schema(Some("{"), &json!({})).unwrap_err().starts_with("--json-schema is no JSON"));
+        assert!(requested_schema(Some("{"), &json!({})).unwrap_err().starts_with("--json-schema is not JSON"));
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum CopilotArgsError {
     )]
     NoToken,
     /// The port is none.
-    #[error("`--port {0}` is no port")]
+    #[error("`--port {0}` is not a port")]
     Port(String),
 }
 

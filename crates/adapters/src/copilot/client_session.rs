@@ -215,7 +215,7 @@ async fn begin_watching(visit: &CopilotConnection, start: session_watcher::Watch
 }
 
 /// What is said of a name that is none.
-const NO_NAME: &str = "`sessionId` is no session's name: 1 to 256 bytes without control characters";
+const NO_NAME: &str = "`sessionId` is not a session's name: 1 to 256 bytes without control characters";
 
 pub(crate) fn session_not_found(named: &str) -> ErrorObject {
     ErrorObject::internal(format!("Session not found: {named}"))

@@ -275,7 +275,7 @@ fn read_update(update: &Value) -> Result<Vec<ExternalTaskProgress>, ErrorObject>
             let reason = optional_text(update, "reason").map(clipped);
             words.push(ExternalTaskProgress::Ended { end: ExternalTaskEnd::Cancelled { reason } });
         }
-        other => return Err(ErrorObject::bad_params(format!("`{other}` is no kind of update"))),
+        other => return Err(ErrorObject::bad_params(format!("`{other}` is not a kind of update"))),
     }
     Ok(words)
 }
@@ -286,7 +286,7 @@ fn read_progress(update: &Value) -> Result<Vec<ExternalTaskProgress>, ErrorObjec
         None => {}
         Some("running") => words.push(ExternalTaskProgress::Running),
         Some("idle") => words.push(ExternalTaskProgress::Idle),
-        Some(other) => return Err(ErrorObject::bad_params(format!("`{other}` is no status of progress"))),
+        Some(other) => return Err(ErrorObject::bad_params(format!("`{other}` is not a status of progress"))),
     }
     if let Some(phase) = update.get("phase") {
         words.push(ExternalTaskProgress::Phase { phase: phase.as_str().map(clipped) });

@@ -77,7 +77,7 @@ impl ClientHooks {
         match &answer["output"] {
             Value::Null => Ok("{}".to_owned()),
             output @ Value::Object(_) => Ok(output.to_string()),
-            _other => Err("its answer is no object".to_owned()),
+            _other => Err("its answer is not an object".to_owned()),
         }
     }
 }

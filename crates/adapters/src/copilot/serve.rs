@@ -82,7 +82,7 @@ async fn listen(session_host: Arc<dyn SessionHost>, port: u16, token: String) ->
     AdapterExit::Success
 }
 
-/// Says one line. Nobody may be there to read it, and that is no reason to stop.
+/// Says one line. Nobody may be there to read it, and that is not a reason to stop.
 fn print_line(to: &mut impl Write, line: &str) {
     writeln!(to, "{line}").and_then(|()| to.flush()).ok();
 }

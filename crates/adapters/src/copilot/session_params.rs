@@ -145,7 +145,7 @@ impl CopilotSessionParams<'_> {
             let name = given["name"].as_str().unwrap_or_default();
             let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
             if name.is_empty() || name.len() > 64 || !name.chars().all(is_word) {
-                let why = format!("`{name}` is no tool's name: letters, digits, _ and -, at most 64");
+                let why = format!("`{name}` is not a tool's name: letters, digits, _ and -, at most 64");
                 return Err(ErrorObject::bad_params(why));
             }
             let is_available = available.as_ref().is_none_or(|available| available.has_custom(name));

@@ -90,7 +90,7 @@ fn from_json<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<Value, Str
     // and mean what nobody wrote.
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let fields: Map<String, Value> =
-        serde_json::from_slice(bytes).map_err(|error| format!("the body is no JSON object: {error}"))?;
+        serde_json::from_slice(bytes).map_err(|error| format!("the body is not a JSON object: {error}"))?;
     let read: T = T::deserialize(Value::Object(fields)).map_err(|error| format!("the body does not fit: {error}"))?;
     serde_json::to_value(read).map_err(|error| error.to_string())
 }

@@ -135,7 +135,7 @@ fn describe_result(call: &ToolCallRequest, answer: &ToolResult) -> (TextRole, St
     }
 }
 
-/// What a command says of its end, if that was no success.
+/// What a command says of its end, if that was not a success.
 fn shell_failure(call: &ToolCallRequest, answer: &ToolResult) -> Option<String> {
     let last = answer.text.lines().next_back()?;
     let words = last.strip_prefix('[')?.strip_suffix(']')?;

@@ -52,7 +52,7 @@ fn parse_show(rest: &str) -> Result<ChatCommand, String> {
         None => Ok(ChatCommand::Show(1)),
         Some(word) => match word.parse() {
             Ok(ago @ 1..) => Ok(ChatCommand::Show(ago)),
-            Ok(0) | Err(_) => Err(format!("`{word}` is no number of calls; 1 is the last")),
+            Ok(0) | Err(_) => Err(format!("`{word}` is not a number of calls; 1 is the last")),
         },
     }
 }

@@ -37,7 +37,7 @@ pub(super) async fn ask_for_model(
     args: &RunArgs,
     failure: CliError,
 ) -> Result<ModelSetupOutcome, CliError> {
-    // A terminal that shows what is typed is no place for a key.
+    // A terminal that shows what is typed is not a place for a key.
     if setup.env.has_dumb_terminal() || setup.env.is_ci() {
         return Err(failure);
     }

@@ -171,7 +171,7 @@ fn collect_exchange(envelope: &Envelope, (asked, answered): &mut (String, String
         Event::MailAdmitted { from: Principal::User, body, .. } if asked.is_empty() => {
             *asked = body.display_text().unwrap_or_default().to_owned();
         }
-        // What was said before the last question is no answer to it.
+        // What was said before the last question is not an answer to it.
         Event::TurnAnswered { content, .. } if asked.is_empty() && answered.is_empty() => {
             *answered = content.iter().filter_map(block_text).collect();
         }

@@ -1,4 +1,4 @@
-//! A person is asked in the middle of a command that is no conversation: below what it shows, one question after the
+//! A person is asked in the middle of a command that is not a conversation: below what it shows, one question after the
 //! other.
 
 use std::collections::BTreeSet;
@@ -239,7 +239,7 @@ impl<'a> Prompter<'a> {
             self.state = PromptState::Quiet;
         } else if next == FrontAsk::Changed {
             self.editor.replace("");
-            // What was typed before a question is shown is no answer to it.
+            // What was typed before a question is shown is not an answer to it.
             self.state.discard_typed();
             self.show_ask(AskDetail::Most);
         }

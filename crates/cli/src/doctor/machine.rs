@@ -82,7 +82,7 @@ fn terminal(scene: &DoctorContext) -> DoctorCheck {
     let term = scene.env.text("TERM");
     let within = if scene.env.text("TMUX").is_some() { " in tmux" } else { "" };
     match (print::width(), term.as_deref()) {
-        (None, _) => DoctorCheck::ok("terminal", "stdout is no terminal"),
+        (None, _) => DoctorCheck::ok("terminal", "stdout is not a terminal"),
         (Some(_), None | Some("dumb")) => {
             DoctorCheck::warn("terminal", "TERM is unset or dumb", "set TERM, for instance to xterm-256color")
         }

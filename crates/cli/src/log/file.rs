@@ -85,7 +85,7 @@ impl<'a> MakeWriter<'a> for LogFile {
     }
 }
 
-/// One line on its way to the file. A log that cannot be written is no reason to stop working.
+/// One line on its way to the file. A log that cannot be written is not a reason to stop working.
 #[derive(Debug)]
 pub(super) struct LogLineWriter<'a>(&'a LogFile);
 

@@ -41,7 +41,7 @@ fn link(program: &Path, at: PathBuf) -> Result<PathBuf, CliError> {
     match fs::symlink_metadata(&at) {
         Ok(found) if found.is_symlink() => fs::remove_file(&at).map_err(refused)?,
         Ok(_) => {
-            return Err(CliError::usage(format!("{} is there already, and is no link", at.display()))
+            return Err(CliError::usage(format!("{} is there already, and is not a link", at.display()))
                 .with_hint("move it away, or choose another folder"));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

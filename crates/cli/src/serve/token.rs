@@ -57,7 +57,7 @@ fn read_token_file(path: &Path) -> Result<String, CliError> {
     let file = fs::File::open(path).map_err(unusable)?;
     let found = file.metadata().map_err(unusable)?;
     if !found.is_file() {
-        return Err(CliError::usage(format!("{} is no file", path.display())));
+        return Err(CliError::usage(format!("{} is not a file", path.display())));
     }
     if found.mode() & 0o077 != 0 {
         return Err(CliError::usage(format!("{} may be read by others", path.display()))

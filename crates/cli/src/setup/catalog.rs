@@ -95,7 +95,7 @@ fn read_given_agents(typed: &str) -> Result<(Option<&str>, String), CliError> {
     match host::read_plain(Path::new(typed), MAX_AGENTS_FILE_BYTES) {
         Ok(Some(bytes)) => match String::from_utf8(bytes) {
             Ok(text) => Ok((Some(typed), text)),
-            Err(_binary) => Err(unreadable("it is no UTF-8 text".into())),
+            Err(_binary) => Err(unreadable("it is not UTF-8 text".into())),
         },
         Ok(None) => Err(unreadable("it does not exist".into())),
         Err(error) => Err(unreadable(error.to_string())),

@@ -192,7 +192,7 @@ fn table(lines: &[&str]) -> (String, usize) {
     (html, below.len() + 2)
 }
 
-/// The cells of a row; `\|` is no border.
+/// The cells of a row; `\|` is not a border.
 fn cells(line: &str) -> Vec<String> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);

@@ -30,7 +30,7 @@ const MAX_DERIVED_DESCRIPTION: usize = 100;
 pub(super) enum CommandFileNaming {
     /// `NAME.md`.
     Plain,
-    /// `NAME.prompt.md`; what else ends in `.md` is no command.
+    /// `NAME.prompt.md`; what else ends in `.md` is not a command.
     Prompt,
 }
 
@@ -133,7 +133,7 @@ fn agent(fields: &mut DefinitionFields<'_>) -> Option<String> {
     match named.as_str() {
         "agent" | "main" => None,
         "ask" | "edit" | "plan" => {
-            fields.warning(at, format!("`{named}` is no agent here"), "leave it out; the rest is used without it");
+            fields.warning(at, format!("`{named}` is not an agent here"), "leave it out; the rest is used without it");
             None
         }
         _other => Some(super::name::loose(&named)),

@@ -8,7 +8,7 @@ use super::agent::{self, AgentDraft};
 use super::node::{DocumentNode, JsonNode, NodeValue};
 use super::{DefinitionProblem, FilePosition};
 
-/// Reads every definition of a text; what is wrong goes to `problems`. The error is that the text is no JSON.
+/// Reads every definition of a text; what is wrong goes to `problems`. The error is that the text is not JSON.
 pub(super) fn read(
     file: &Path,
     text: &str,
@@ -20,7 +20,7 @@ pub(super) fn read(
         let words = error.to_string();
         let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
         let remedy = "write JSON such as {\"NAME\": {\"description\": \"…\", \"prompt\": \"…\"}}";
-        DefinitionProblem::error(file, format!("it is no JSON: {words}"), remedy).at(Some(at))
+        DefinitionProblem::error(file, format!("it is not JSON: {words}"), remedy).at(Some(at))
     })?;
     let mut read = |name: Option<&str>, node| agent::from_keys(file, name, node, source.clone(), problems);
     Ok(match unwrapped(node).value {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::trust::TrustStatus;
 
-/// Gathers every definition there is. The error is that the command line gives what is no definition at all.
+/// Gathers every definition there is. The error is that the command line gives what is not a definition at all.
 pub fn gather_catalog(places: &CatalogLocations<'_>) -> Result<CatalogListing, Vec<DefinitionProblem>> {
     let mut gathered = CatalogListing { remote: places.remote.state.clone(), ..CatalogListing::default() };
     if let Some(given) = &places.inline {
@@ -63,7 +63,7 @@ fn forbid_own_hooks(places: &CatalogLocations<'_>, gathered: &mut CatalogListing
     }
 }
 
-/// Whoever types definitions wants them: what is wrong with any of them is no mere notice.
+/// Whoever types definitions wants them: what is wrong with any of them is not a mere notice.
 fn add_inline(given: &InlineDefinitions<'_>, gathered: &mut CatalogListing) -> Result<(), Vec<DefinitionProblem>> {
     let mut problems = Vec::new();
     let drafted = definitions::read(given.name, given.text, &DefinitionSource::Flag, &mut problems);

@@ -46,7 +46,8 @@ impl<'a> MarkdownDefinition<'a> {
                 let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
                 let at = Some(FilePosition { line: line + ABOVE, column });
                 if let Some(node) = loose(head, &error) {
-                    let (words, remedy) = ("this is no YAML, so each line is read as it is", "put the value in quotes");
+                    let (words, remedy) =
+                        ("this is not YAML, so each line is read as it is", "put the value in quotes");
                     problems.push(DefinitionProblem::warning(file, words, remedy).at(at));
                     node
                 } else {

@@ -162,7 +162,7 @@ impl<'de, N: Deserialize<'de> + Into<DocumentNode>> Visitor<'de> for NodeVisitor
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<NodeValue, E> {
-        // What is no number of JSON is at least a text.
+        // What is not a number of JSON is at least a text.
         Ok(Number::from_f64(number).map_or_else(|| NodeValue::Text(number.to_string()), NodeValue::Number))
     }
 

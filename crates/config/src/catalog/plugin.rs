@@ -71,7 +71,7 @@ impl PluginContents {
         };
         let Some(manifest) = MANIFESTS.iter().map(|name| folder.join(name)).find(|path| path.is_file()) else {
             let remedy = "add plugin.json with a `name`, or name the folder that has it";
-            problems.push(DefinitionProblem::error(&folder, "it has no plugin.json, so it is no plugin", remedy));
+            problems.push(DefinitionProblem::error(&folder, "it has no plugin.json, so it is not a plugin", remedy));
             return None;
         };
         let walk = DefinitionWalk { top: &folder, folder: &folder, links: LinkPolicy::Refused };
@@ -80,7 +80,7 @@ impl PluginContents {
             Ok(JsonNode(node)) => node,
             Err(error) => {
                 let at = super::FilePosition { line: error.line() as u64, column: error.column().max(1) as u64 };
-                let words = format!("it is no JSON: {error}");
+                let words = format!("it is not JSON: {error}");
                 let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words).to_owned();
                 problems.push(DefinitionProblem::error(&manifest, words, "correct the line").at(Some(at)));
                 return None;

@@ -100,7 +100,7 @@ impl PluginLoader<'_> {
         for path in paths {
             let files = self.files(path);
             if files.as_slice() == std::slice::from_ref(path) && !is_agent(path) {
-                let words = "the plugin names it, and it is no Markdown file";
+                let words = "the plugin names it, and it is not a Markdown file";
                 self.gathered.problems.push(DefinitionProblem::error(path, words, "name a file that ends in .md"));
             }
             found.extend(files.into_iter().filter(|file| is_agent(file)));

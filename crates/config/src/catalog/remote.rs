@@ -139,7 +139,7 @@ impl RemoteCatalog {
         }
         match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
             Ok(_json) => Ok(text),
-            Err(error) => Err(format!("its answer is no JSON (line {})", error.line())),
+            Err(error) => Err(format!("its answer is not JSON (line {})", error.line())),
         }
     }
 

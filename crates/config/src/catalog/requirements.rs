@@ -28,7 +28,7 @@ pub(super) fn isolation(fields: &mut DefinitionFields<'_>, unserved: &mut Vec<St
             None
         }
         other => {
-            fields.error(at, format!("`{other}` is no isolation"), "write worktree or none");
+            fields.error(at, format!("`{other}` is not isolation"), "write worktree or none");
             None
         }
     }
@@ -51,7 +51,7 @@ pub(super) fn taste(fields: &mut DefinitionFields<'_>) -> ModelPreference {
         Some("small") => ModelPreference::Small,
         Some("other") => ModelPreference::Other,
         Some(other) => {
-            fields.error(at, format!("`{other}` is no taste"), "write same, small or other");
+            fields.error(at, format!("`{other}` is not a taste"), "write same, small or other");
             ModelPreference::Same
         }
     }
@@ -75,7 +75,7 @@ pub(super) fn effort(fields: &mut DefinitionFields<'_>) -> Option<ReasoningEffor
             Some(ReasoningEffort::High)
         }
         other => {
-            fields.error(at, format!("`{other}` is no effort"), "write low, medium or high");
+            fields.error(at, format!("`{other}` is not an effort"), "write low, medium or high");
             None
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn permission(fields: &mut DefinitionFields<'_>) -> Option<Permission
             Some(PermissionMode::Default)
         }
         other => {
-            fields.error(at, format!("`{other}` is no mode"), "write default, accept-edits, plan or allow-all");
+            fields.error(at, format!("`{other}` is not a mode"), "write default, accept-edits, plan or allow-all");
             None
         }
     }
@@ -131,7 +131,7 @@ pub(super) fn budget(fields: &mut DefinitionFields<'_>) -> Budget {
         };
         if read.is_none() {
             let shown: String = amount.chars().take(40).collect();
-            fields.error(place, format!("`budget.{}: {shown}` is no budget", key.to_key()), remedy);
+            fields.error(place, format!("`budget.{}: {shown}` is not a budget", key.to_key()), remedy);
         }
     }
     budget

@@ -52,7 +52,11 @@ impl DefinitionWalk<'_> {
                 seen += 1;
                 if seen > MOST_FILES {
                     let words = format!("there are more than {MOST_FILES} files here, and the rest is not looked at");
-                    problems.push(DefinitionProblem::error(self.folder, words, "move what is no definition elsewhere"));
+                    problems.push(DefinitionProblem::error(
+                        self.folder,
+                        words,
+                        "move what is not a definition elsewhere",
+                    ));
                     found.sort();
                     return found;
                 }
@@ -88,7 +92,7 @@ impl DefinitionWalk<'_> {
             Ok(None) => return None,
             Ok(Some(bytes)) => match String::from_utf8(bytes) {
                 Ok(text) if !text.contains('\0') => return Some(text),
-                Ok(_) | Err(_) => ("it is no UTF-8 text".to_owned(), "write it as text, or move it elsewhere"),
+                Ok(_) | Err(_) => ("it is not UTF-8 text".to_owned(), "write it as text, or move it elsewhere"),
             },
             Err(error @ PlainError::Large { .. }) => (error.to_string(), "shorten it, or move it elsewhere"),
             Err(error @ (PlainError::Kind | PlainError::Link | PlainError::Owner)) => {

@@ -69,7 +69,7 @@ impl FleetPlan {
         match host::read_plain(file, PLAN) {
             Ok(Some(bytes)) => match String::from_utf8(bytes) {
                 Ok(text) => FleetPlan::parse(file, &text),
-                Err(_binary) => refuse("it is no UTF-8 text".into(), "save it as UTF-8"),
+                Err(_binary) => refuse("it is not UTF-8 text".into(), "save it as UTF-8"),
             },
             Ok(None) => refuse("it does not exist".into(), "name a plan file"),
             Err(error) => refuse(error.to_string(), "name a plan that can be read"),

@@ -133,7 +133,7 @@ fn expects(keys: &mut PlanKeys<'_>) -> Option<Located<Value>> {
     let at = node.at;
     let value = node.to_json();
     if !value.is_object() {
-        keys.error(at, "`expects` is no table", "write a JSON Schema, such as `{ type: object }`");
+        keys.error(at, "`expects` is not a table", "write a JSON Schema, such as `{ type: object }`");
         return None;
     }
     if value.to_string().len() > SCHEMA {

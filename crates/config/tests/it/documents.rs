@@ -21,7 +21,7 @@ const TABLES: [&str; 16] = [
     "[managed]",
     "[providers.openai]",
     "[providers.openai.models.x]",
-    // A table that is no table: the list of tables itself must be whole.
+    // A table that is not a table: the list of tables itself must be whole.
     "[providers]",
 ];
 

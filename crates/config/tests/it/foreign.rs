@@ -59,8 +59,8 @@ fn a_file_that_cannot_be_read_stops_the_run_since_it_may_forbid_something() {
         ("\u{0}\u{1}", "line 1"),
         (r#"{"permissions": {"deny": "all"}}"#, "line 1"),
         (r#"{"permissions": {"deny": [{"a": 1}]}}"#, "permissions.deny: an entry is not a text"),
-        (r#"{"permissions": {"deny": [""]}}"#, "line 1: permissions.deny: `` is no rule"),
-        ("{\"permissions\": {\"ask\": [\n\"\"]}}", "line 2: permissions.ask: `` is no rule"),
+        (r#"{"permissions": {"deny": [""]}}"#, "line 1: permissions.deny: `` is not a rule"),
+        ("{\"permissions\": {\"ask\": [\n\"\"]}}", "line 2: permissions.ask: `` is not a rule"),
         ("[[[[", "line 1"),
     ];
     for (text, words) in hostile {

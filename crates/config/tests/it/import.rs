@@ -82,7 +82,7 @@ fn settings_of_claude_become_settings_and_the_rest_is_named() {
                 "{user}: allow Nonsense(x): notImported: Bosun has no tool called `Nonsense`, so the rule would match nothing"
             ),
             format!(
-                "{user}: allow Bash(: invalid: line 4: `Bash(` is no rule: its parentheses do not match; write \\( or \\) to mean the character; a rule is a tool, alone or with a pattern, such as shell(git *) or edit(src/**); correct or remove it"
+                "{user}: allow Bash(: invalid: line 4: `Bash(` is not a rule: its parentheses do not match; write \\( or \\) to mean the character; a rule is a tool, alone or with a pattern, such as shell(git *) or edit(src/**); correct or remove it"
             ),
             format!(
                 "{user}: allow Edit(/src/**): notImported: its path means another folder in every project; write it with `bosun config allow RULE`"

@@ -247,7 +247,9 @@ fn settings_can_be_given_as_json() {
     let wrong = |text: &str| SettingsFile::parse(text, "--settings".as_ref()).unwrap_err().to_string();
     assert!(wrong("{\n\"turns\": 3}").starts_with("--settings: line 2: unknown field `turns`"));
     assert!(!wrong(r#"{"providers": "sk-secret"}"#).contains("sk-secret"));
-    assert!(wrong(r#"{"permissions": {"mode": "yolo"}}"#).contains("`yolo` is no mode; write default, accept-edits"));
+    assert!(
+        wrong(r#"{"permissions": {"mode": "yolo"}}"#).contains("`yolo` is not a mode; write default, accept-edits")
+    );
 }
 
 #[test]

@@ -112,7 +112,7 @@ todos:
         "plan.yaml:12:9: todo 3: `b c` cannot be an id; use letters, digits, `-`, `_`, `.`, `/` and `:`",
         "plan.yaml:14:5: todo 4: it has no `id`; add `id`: a short one that no other todo has",
         "plan.yaml:19:17: todo `d`: `agent_type` says again what `agent` says; remove one",
-        "plan.yaml:20:14: todo `d`: `expects` is no table; write a JSON Schema, such as `{ type: object }`",
+        "plan.yaml:20:14: todo `d`: `expects` is not a table; write a JSON Schema, such as `{ type: object }`",
         "plan.yaml:10:9: the id `a` is here twice, first in line 7; give one another id",
         "plan.yaml:17:18: todo `d`: it depends on `e`, which is not there; name a todo of this plan, or add it",
         "plan.yaml:17:21: todo `d`: it depends on `dd`, which is not there; did you mean `d`?",

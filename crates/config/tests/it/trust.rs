@@ -95,7 +95,7 @@ fn what_nobody_can_have_looked_at_is_not_trusted() {
     let machine = Machine::new();
     fs::create_dir(machine.path("project/.bosun")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(machine.path("project/.bosun/socket")).unwrap();
-    assert_eq!(refused(&machine), "/project/.bosun/socket: it is no plain file; remove it");
+    assert_eq!(refused(&machine), "/project/.bosun/socket: it is not a plain file; remove it");
     let machine = Machine::new();
     machine.write("elsewhere/agents/a.md", "");
     symlink(machine.path("elsewhere"), machine.path("project/.claude")).unwrap();

@@ -265,7 +265,7 @@ async fn check_found(stage: &Stage, work: &[Work], told: &str) {
             }
             Work::Commit(commit) => patches.lines().any(|line| line == commit) || is_object(&files, commit),
         };
-        assert!(is_found, "{told}: {work:?} is lost");
+        assert!(is_found, "{told}: {work:?} is lost; kept is\n{patches}");
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) enum HookRunError {
     Status { status: String, said: String },
     #[error("it wrote more than {0} bytes; it should write one JSON object")]
     TooMuchOutput(usize),
-    #[error("what it wrote is no answer: {0}")]
+    #[error("what it wrote is not an answer: {0}")]
     Json(String),
     #[error("its program {0} is not the one that was trusted; look at it, then `bosun trust`")]
     Program(String),

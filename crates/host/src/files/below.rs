@@ -158,6 +158,6 @@ fn require_below(below: &Path) -> io::Result<()> {
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     match below.components().next().is_some() && below.components().all(plain) {
         true => Ok(()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} is no path below", below.display()))),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} is not a path below", below.display()))),
     }
 }

@@ -11,7 +11,7 @@ pub enum SpawnError {
     /// There is no such program, or the interpreter that its first line names is missing.
     #[error("program `{0}` was not found; check its name, its first line and PATH")]
     ProgramMissing(String),
-    /// The folder it should start in is gone, or is no folder.
+    /// The folder it should start in is gone, or is not a folder.
     #[error("working directory {} does not exist; choose another one", .0.display())]
     DirectoryMissing(PathBuf),
     /// The program may not be executed, or its folder not be entered.

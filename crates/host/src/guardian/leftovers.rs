@@ -70,7 +70,7 @@ fn marked(guardian: GuardianId) -> io::Result<Vec<Pid>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let Some(pid) = entry?.file_name().to_str().and_then(parse_pid).filter(|&pid| pid != own) else { continue };
-        // One that is gone by now is no leftover.
+        // One that is gone by now is not a leftover.
         if guardian.marks(pid) && ProcessStat::read(pid).is_ok_and(|stat| !stat.is_dead()) {
             found.push(pid);
         }

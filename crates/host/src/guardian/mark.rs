@@ -142,7 +142,10 @@ pub(crate) fn is_marked() -> bool {
     own_mark().is_some() || getrlimit(Resource::Locks).maximum.is_some()
 }
 
-#[expect(clippy::disallowed_methods, reason = "the mark is no setting: a guardian leaves it and a guardian extends it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the mark is not a setting: a guardian leaves it and a guardian extends it"
+)]
 fn own_mark() -> Option<OsString> {
     std::env::var_os(VARIABLE)
 }

@@ -108,7 +108,7 @@ async fn what_cannot_start_says_why() {
 
     std::fs::set_permissions(&plain, std::fs::Permissions::from_mode(0o755)).unwrap();
     let error = refused(Program::new(&plain, "/")).await;
-    assert!(matches!(error, SpawnError::Failed { .. }), "text is no program: {error:?}");
+    assert!(matches!(error, SpawnError::Failed { .. }), "text is not a program: {error:?}");
     let error = refused(Program::new("/bin/true\0", "/")).await;
     assert!(matches!(error, SpawnError::Failed { .. }), "{error:?}");
 }

@@ -63,7 +63,7 @@ impl RequestWindow {
         *self = RequestWindow { size: (size + more).min(MOST), answered: 0, full: false, growth: self.growth };
     }
 
-    /// Halves, unless it was no bound: then the pace was the trouble.
+    /// Halves, unless it was not a bound: then the pace was the trouble.
     pub(super) fn throttled(&mut self) {
         if self.full || self.growth == WindowGrowth::Double {
             self.halve();

@@ -55,7 +55,7 @@ async fn tools_that_cannot_be_used_are_left_out_with_a_note() {
     let offer = greeted(Played::with(tools, |_| json!({}))).await.list_tools().await.unwrap();
     assert_eq!(names(&offer), ["mcp__calc__a_b"]);
     let left_out =
-        ["a tool has no name", "the schema of `c` is no object", "another tool goes by the name of `a_b` already"];
+        ["a tool has no name", "the schema of `c` is not an object", "another tool goes by the name of `a_b` already"];
     assert_eq!(offer.rejected, left_out);
 }
 
@@ -67,7 +67,7 @@ async fn a_server_that_says_nonsense_is_an_error_in_words() {
     };
     let start = "the MCP server `calc` ";
     for (reply, why) in [
-        (Ok(json!(7)), "answered `initialize` with what is no answer: it is no object"),
+        (Ok(json!(7)), "answered `initialize` with what is not an answer: it is not an object"),
         (Ok(json!({ "id": 1, "result": {} })), "it names no version of the protocol"),
         (Ok(json!({ "id": 9, "result": {} })), "it is the answer to another question"),
         (Ok(json!({ "id": 1, "error": { "code": -3, "message": "busy" } })), "refused `initialize`: busy (code -3)"),

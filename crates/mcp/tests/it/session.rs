@@ -66,7 +66,7 @@ async fn a_tool_of_a_server_is_not_run_without_permission() {
 async fn what_a_tool_says_of_its_failure_reaches_the_model() {
     for (result, expected) in [
         (json!({ "isError": true, "content": [{ "type": "text", "text": "too big" }] }), "too big"),
-        (json!({ "content": 5 }), "its content is no list"),
+        (json!({ "content": 5 }), "its content is not a list"),
     ] {
         let line = Played::with(json!([{ "name": "add" }]), move |_params| result.clone());
         let tools = tools(line).await;

@@ -1,4 +1,4 @@
-//! Listings, as code is shown: how one begins, and where one that is no call ends.
+//! Listings, as code is shown: how one begins, and where one that is not a call ends.
 
 use super::call::CallCertainty;
 
@@ -30,7 +30,7 @@ pub(super) enum FenceOpening {
     Calls(CodeFence, CallCertainty),
     /// The same: it holds something else.
     Listing(CodeFence),
-    /// The same: it is no listing.
+    /// The same: it is not a listing.
     Nothing,
 }
 

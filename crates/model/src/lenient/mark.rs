@@ -35,7 +35,7 @@ pub(super) enum MarkKind {
     Stray,
     /// Nothing yet.
     Partial,
-    /// Nothing: it is no mark.
+    /// Nothing: it is not a mark.
     Nothing,
 }
 

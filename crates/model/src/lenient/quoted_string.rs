@@ -12,7 +12,7 @@ pub(super) struct QuotedString {
 }
 
 impl QuotedString {
-    /// A text that begins with this quote; none if it is no quote.
+    /// A text that begins with this quote; none if it is not a quote.
     pub(super) fn begin(quote: char) -> Option<QuotedString> {
         let end = match quote {
             '"' | '\'' => quote,

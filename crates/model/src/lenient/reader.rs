@@ -37,7 +37,7 @@ enum CallReaderState {
     /// In what may be the first line of a listing.
     FirstLine(FenceLine),
     Candidate(Box<CallCandidate>),
-    /// In one that is no call.
+    /// In one that is not a call.
     Listing(CodeBlock),
     Thought(ThoughtReader),
     /// Behind an answer that the model made up: what follows from it counts for nothing.
@@ -201,7 +201,7 @@ impl CallReader {
         self.words(AnswerPosition::Middle, c)
     }
 
-    /// The listing that is held is no call; the character is its next.
+    /// The listing that is held is not a call; the character is its next.
     fn show(&mut self, border: CodeFence, c: char) -> CallReaderState {
         let listing = CodeBlock::after(border, self.held.trim_start());
         self.release();
@@ -235,7 +235,7 @@ impl CallReader {
         }
     }
 
-    /// Something else than text comes in between: what is not decided is no call.
+    /// Something else than text comes in between: what is not decided is not a call.
     fn interrupt(&mut self) {
         self.state = match std::mem::replace(&mut self.state, CallReaderState::PassThrough) {
             CallReaderState::Thought(mut thought) => {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::verbatim;
 use crate::{Delta, ModelReply};
 
-/// Why a stream of events is no answer.
+/// Why a stream of events is not an answer.
 #[derive(Debug)]
 pub(super) enum StreamError {
     /// An event makes no sense.

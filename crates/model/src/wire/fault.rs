@@ -68,13 +68,13 @@ pub(super) async fn from_unexpected_body(place: &ModelEndpoint, answer: HttpResp
     }
 }
 
-/// The provider's answer is no stream of events, or a broken one.
+/// The provider's answer is not a stream of events, or a broken one.
 pub(super) fn from_stream_error(place: &ModelEndpoint, trouble: StreamError, at: Timestamp) -> ModelError {
     let ModelEndpoint { provider, model, .. } = place;
     match trouble {
         StreamError::Reported(value) => from_report(place, &value, at),
         StreamError::Malformed(why) => {
-            let message = format!("{provider} sent what is no answer of {model}: {}", place.quote(&why));
+            let message = format!("{provider} sent what is not an answer of {model}: {}", place.quote(&why));
             ModelError::new(ModelFault::Transient, message)
         }
         StreamError::TooLarge => {

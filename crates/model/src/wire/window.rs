@@ -93,7 +93,7 @@ pub(super) async fn ask(base_url: &str, model: &str) -> ContextWindow {
     }
 }
 
-/// The text of an answer. What is no success is an empty text, unless it may become one.
+/// The text of an answer. What is not a success is an empty text, unless it may become one.
 async fn read(answer: Result<HttpResponse, NetError>) -> Result<String, ContextWindow> {
     const LOADING: u16 = 503;
     let answer = answer.map_err(|_unreached| ContextWindow::NotReady)?;

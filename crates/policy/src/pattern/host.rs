@@ -99,7 +99,7 @@ impl HostSet {
         if name.contains('*') {
             return Err("a `*` stands only at the front, as in *.rust-lang.org".into());
         }
-        let host = Host::parse(name).map(normalize_host).map_err(|error| format!("`{name}` is no host: {error}"))?;
+        let host = Host::parse(name).map(normalize_host).map_err(|error| format!("`{name}` is not a host: {error}"))?;
         match (below, host) {
             (true, Host::Domain(name)) => Ok(HostSet::Below(name)),
             (true, Host::Ipv4(_) | Host::Ipv6(_)) => Err("addresses have ranges, such as 10.0.0.0/8".into()),
@@ -118,7 +118,7 @@ fn host_of(address: IpAddr) -> Host<String> {
 fn split_port(text: &str) -> Result<(&str, Option<u16>), String> {
     match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => {
-            let port = port.parse().map_err(|_| format!("`{port}` is no port; it is a number up to 65535"))?;
+            let port = port.parse().map_err(|_| format!("`{port}` is not a port; it is a number up to 65535"))?;
             Ok((host, Some(port)))
         }
         Some(_) | None => Ok((text, None)),

@@ -37,7 +37,7 @@ pub(super) fn doubts(text: &str, starts: &BTreeSet<usize>) -> Vec<UnclearPart> {
 
 fn doubt(node: Node<'_>, starts: &BTreeSet<usize>) -> Option<&'static str> {
     if node.is_error() || node.is_missing() {
-        return Some("it is no command that can be read for sure");
+        return Some("it is not a command that can be read for sure");
     }
     let command = matches!(node.kind(), "command_name" | "declaration_command" | "unset_command")
         || node.kind() == "[" && node.parent().is_some_and(|parent| parent.kind() == "test_command");

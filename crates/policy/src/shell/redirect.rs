@@ -99,7 +99,7 @@ impl ShellParser<'_> {
         }
     }
 
-    /// Reads the word after an operator; nothing where it is a process, which is no file.
+    /// Reads the word after an operator; nothing where it is a process, which is not a file.
     fn target(&mut self) -> ParseResult<Option<RawWord>> {
         if self.sees("\\\n") {
             return self.stop("a line is continued in the middle of a word");

@@ -40,7 +40,7 @@ pub(super) fn resolve_command(reading: &mut ScriptBuilder, raw: &RawCommand) {
         return reading.doubt(&raw.shown(), "which program it starts is only known when it runs");
     };
     if name.contains(char::is_whitespace) || name.starts_with('-') {
-        reading.doubt(&raw.shown(), "this is no name of a program");
+        reading.doubt(&raw.shown(), "this is not a name of a program");
     }
     let base = base(name);
     let mut runs = wrappers::inner_commands(base, raw);

@@ -54,7 +54,7 @@ fn is_interpreter(base: &str) -> bool {
 
 /// A program on the input is nothing that a rule on arguments can see.
 fn interpreter(raw: &RawCommand) -> Option<String> {
-    // What follows these is no program yet.
+    // What follows these is not a program yet.
     let valued = ["-W", "-X", "-r", "--require", "--import", "-I", "-C", "-d", "-L"];
     let mut rest = raw.args().iter();
     let mut names_program = false;

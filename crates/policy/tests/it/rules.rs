@@ -328,9 +328,9 @@ fn a_call_can_be_written_down() {
         assert_eq!(parse(text).unwrap(), expected, "{text}");
     }
     for (text, problem) in [
-        ("shell", "`shell` is no call: it does not say which command"),
-        ("edit( )", "`edit` is no call: it does not say which file"),
-        ("fetch", "`web_fetch` is no call: it does not say which address"),
+        ("shell", "`shell` is not a call: it does not say which command"),
+        ("edit( )", "`edit` is not a call: it does not say which file"),
+        ("fetch", "`web_fetch` is not a call: it does not say which address"),
         ("shell(ls", "its last parenthesis is missing"),
         ("shel(ls)", "did you mean `shell`?"),
         ("", "it names no tool"),

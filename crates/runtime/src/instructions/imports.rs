@@ -15,7 +15,7 @@ pub(super) fn has_imports(path: &Path) -> bool {
     name != "AGENTS.md" && !path.ends_with(".github/copilot-instructions.md") && !name.ends_with(".instructions.md")
 }
 
-/// The names that a text imports, in their order. What stands in code is no import, and neither is an address of mail.
+/// The names that a text imports, in their order. What stands in code is not an import, and neither is an address of mail.
 pub(super) fn import_names(text: &str) -> Vec<&str> {
     let (mut names, mut fence) = (Vec::new(), None);
     for line in text.lines() {

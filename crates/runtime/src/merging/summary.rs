@@ -186,7 +186,7 @@ impl MergeDestination {
             }
             MergeDestination::Landed { branch: None } => "HEAD has moved to the result.".into(),
             MergeDestination::RefOnly { name } => format!(
-                "The result changes what you have not committed, so it is no branch. Commit that, then take the result with \
+                "The result changes what you have not committed, so it is not a branch. Commit that, then take the result with \
                  `git merge {name}`."
             ),
         }

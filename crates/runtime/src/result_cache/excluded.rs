@@ -1,4 +1,4 @@
-//! What lies in a workspace and is no part of it.
+//! What lies in a workspace and is not a part of it.
 
 use std::path::{Path, PathBuf};
 

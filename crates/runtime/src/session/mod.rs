@@ -284,7 +284,7 @@ impl Session {
     }
 }
 
-/// Writes the session's row of the index. It is a cache: failing to is no fault of the session.
+/// Writes the session's row of the index. It is a cache: failing to is not a fault of the session.
 fn update_index(context: &SessionContext, reader: &SessionReader) {
     let home = &context.settings.home;
     if let Err(error) = SessionIndex::open(home).and_then(|index| index.record_session(home, reader)) {

@@ -166,7 +166,7 @@ impl<'a> TemplateExpander<'a> {
                 return Err("there is no such file".to_owned());
             }
             let file = place.read(context.settings.tools.file).map_err(|error| error.to_string())?;
-            String::from_utf8(file.bytes).map_err(|_binary| "it is no UTF-8 text".to_owned())
+            String::from_utf8(file.bytes).map_err(|_binary| "it is not UTF-8 text".to_owned())
         };
         let text = tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?;
         text.map(|mut text| {

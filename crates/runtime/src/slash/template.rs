@@ -47,7 +47,7 @@ fn special(text: &str, start: usize) -> Option<(SlashTextPiece<'_>, usize)> {
     }
     let end = rest.find(|c: char| c.is_whitespace() || ",;:!?()\"'`<>|*".contains(c)).unwrap_or(rest.len());
     let path = rest[..end].trim_end_matches('.');
-    // Somebody who is named so, or a word of a programming language, is no file.
+    // Somebody who is named so, or a word of a programming language, is not a file.
     let is_path = path.starts_with('$') || path.contains(['/', '.']);
     (is_path && !path.is_empty()).then(|| (SlashTextPiece::File(path), start + 1 + path.len()))
 }

@@ -65,7 +65,7 @@ impl SessionContext {
             )));
         }
         match settings.models.preferred(agent.model_preference).filter(|liked| **liked != *spec) {
-            // A taste is no wish: where it cannot be served, everybody can see that.
+            // A taste is not a wish: where it cannot be served, everybody can see that.
             Some(liked) => Ok(match self.resolve_model_use(&liked) {
                 Ok(Ok(chosen)) => chosen,
                 Ok(Err(why)) => ModelUse { requested: Some(liked), why: Some(why.to_string()), ..own() },

@@ -142,7 +142,7 @@ async fn a_call_that_differs_in_one_byte_is_another() {
     answered(&mut driver, "c0").await;
     let again = driver.session().decide(allow(&asks[0])).await.unwrap_err();
     assert!(again.to_string().contains("was decided, or its call has ended"), "{again}");
-    // Half a name is no name: nothing is guessed below the command line.
+    // Half a name is not a name: nothing is guessed below the command line.
     let half = AskId(asks[1].ask.id.short().to_owned());
     let decision = AskDecision::Allow { rules: Vec::new(), input: None };
     assert!(driver.session().decide(DecideParams { ask: half, decision }).await.is_err());

@@ -42,7 +42,7 @@ async fn this_machine_is_not_fetched_from_even_where_everything_is_allowed() {
     let server = serve(PAGE);
     for host in ["127.0.0.1", "localhost", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "localhost."] {
         let run = fetch(scenario().allow_all(), &format!("http://{host}:{}/", server.port())).await;
-        assert!(run.text().contains("is no public address, and no rule names it"), "{host}: {}", run.text());
+        assert!(run.text().contains("is not a public address, and no rule names it"), "{host}: {}", run.text());
     }
 }
 

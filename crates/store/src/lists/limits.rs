@@ -21,7 +21,7 @@ const BLOCKERS: usize = 200;
 /// Most items of a list that are neither deleted nor archived.
 pub(super) const ITEMS: u32 = 10_000;
 
-/// Refuses what is too large, or is no line where a line is meant.
+/// Refuses what is too large, or is not a line where a line is meant.
 pub(super) fn check(body: &ItemBody) -> Result<(), ListError> {
     if body.subject.trim().is_empty() {
         return Err(ListError::Invalid("`subject` is empty; say in one line what is to be done".into()));

@@ -171,7 +171,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ItemRow> {
     Ok(ItemRow {
         id: ItemId(row.get("id")?),
         version: u64::try_from(row.get::<_, i64>("version")?).map_err(unreadable)?,
-        status: ItemStatus::from_name(&status).ok_or_else(|| unreadable(format!("`{status}` is no status")))?,
+        status: ItemStatus::from_name(&status).ok_or_else(|| unreadable(format!("`{status}` is not a status")))?,
         body: serde_json::from_str(&row.get::<_, String>("body")?).map_err(unreadable)?,
         archived: row.get("archived")?,
         created_at: Timestamp(row.get("created_at")?),

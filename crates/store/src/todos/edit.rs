@@ -47,7 +47,7 @@ pub type ChangeNumbers = std::ops::RangeInclusive<i64>;
 
 /// Edits the todos of a session that nobody runs; gives the ids, in the order of the edits.
 pub fn edit_todos(home: &Home, id: SessionId, edits: &[TodoEdit]) -> Result<Vec<TodoId>, TodoError> {
-    // What is wrong with the edits is no fault of the file.
+    // What is wrong with the edits is not a fault of the file.
     let mut refused = None;
     let edited = at_rest(home, id, |conn| match apply(conn, edits) {
         Ok(ids) => Ok(ids),

@@ -77,7 +77,7 @@ pub(crate) fn changes(conn: &Connection, vouched: &dyn Fn(i64) -> bool) -> rusql
             Some(text) if Some(&text) == root.as_ref() => TodoAuthor::Unverified,
             Some(text) => text.parse().map_or(TodoAuthor::Unverified, TodoAuthor::Worker),
         };
-        // An id that is no text names nothing.
+        // An id that is not text names nothing.
         if let Ok(id) = String::from_utf8(row.get(1)?) {
             let least = authors.entry(TodoId(id)).or_insert(author);
             *least = author.max(*least);

@@ -11,7 +11,7 @@ use crate::mail;
 pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<()> {
     let before = last_recorded(conn)?;
     apply(conn, entry)?;
-    // What the runtime itself wrote is no news to it.
+    // What the runtime itself wrote is not news to it.
     conn.prepare_cached("DELETE FROM bosun_todo_log WHERE n > ?1")?.execute([before])?;
     Ok(())
 }

@@ -288,7 +288,7 @@ fn a_damaged_byte_in_the_log_of_a_killed_owner_is_found_before_anything_runs_aga
                 assert_eq!(store::accept_log(&fixture.home, session(1)), Ok(kept));
                 assert_eq!(adopt(&fixture.home, session(1)).log.len() as u64, kept);
             }
-            // Without its first pages it is no session at all.
+            // Without its first pages it is not a session at all.
             Err(StoreError::Corrupt { .. } | StoreError::Older { .. } | StoreError::Unexpected { .. }) => {}
             other => panic!("damage at {at} was not seen: {other:?}"),
         }

@@ -85,7 +85,7 @@ fn every_change_is_told_with_its_author_whoever_made_it() {
     );
     context.take(|_, written| written);
     assert_eq!(context.changes(), []);
-    // What the runtime itself writes is no news.
+    // What the runtime itself writes is not news.
     commit(&context.opened.writer, vec![entry(40, Event::TodoDone { todo: "a".into(), fence: None, reused: None })])
         .unwrap();
     assert_eq!((context.changes(), context.status("a")), (vec![], TodoStatus::Done));

@@ -10,7 +10,7 @@ use super::tokens::{HtmlToken, HtmlTokens};
 const SNIFFED_BYTES: usize = 4096;
 
 /// The letters of a page. What is said before the bytes counts most, then what its server says, then what the page
-/// says of itself; a page of which nothing is known is UTF-8. What is no letter becomes a mark for one.
+/// says of itself; a page of which nothing is known is UTF-8. What is not a letter becomes a mark for one.
 pub(super) fn decode(bytes: &[u8], content_type: Option<&str>, kind: PageKind) -> String {
     let by_server = || Encoding::for_label_no_replacement(label(content_type?)?.as_bytes());
     let by_page = || match kind {

@@ -1,4 +1,4 @@
-//! A page as tags and text. There is no page that cannot be read so: what is no tag is text, and what does not end ends
+//! A page as tags and text. There is no page that cannot be read so: what is not a tag is text, and what does not end ends
 //! with the page.
 
 use memchr::{memchr, memchr_iter, memmem};

@@ -73,7 +73,7 @@ pub(super) trait AnswerEncoder: Send {
 /// Reads and checks a body.
 pub(super) fn read(wire: WireFormat, body: &[u8], attempt: u32) -> Result<ParsedRequest, BodyProblem> {
     let body: Value =
-        serde_json::from_slice(body).map_err(|error| BodyProblem::new(format!("the body is no JSON: {error}")))?;
+        serde_json::from_slice(body).map_err(|error| BodyProblem::new(format!("the body is not JSON: {error}")))?;
     let mut asked = match wire {
         WireFormat::Anthropic => anthropic::read(&body),
         WireFormat::Responses => responses::read(&body),

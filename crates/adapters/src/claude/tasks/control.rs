@@ -1,4 +1,4 @@
-//! What a client may ask about tasks. A task that nobody knows is no error to this family, but for its output.
+//! What a client may ask about tasks. A task that nobody knows is not an error to this family, but for its output.
 
 use protocol::api::{Method, OutputResult, StopTaskParams, TaskParams};
 use protocol::{CancelMode, TaskId};

@@ -43,7 +43,7 @@ impl EntryHeader {
         line
     }
 
-    /// A message to the agent. What is no person's word is marked, and not shown as a prompt.
+    /// A message to the agent. What is not a person's word is marked, and not shown as a prompt.
     pub(super) fn mail(&self, spot: EntryPosition, from: Principal, body: &MailBody) -> Value {
         let content: Value = match body {
             MailBody::Text { text, images, .. } if images.is_empty() => text.clone().into(),

@@ -55,7 +55,7 @@ impl ClaudeTranscripts {
         }
     }
 
-    /// Writes down what happened, once. A file that cannot be written is no reason to stop.
+    /// Writes down what happened, once. A file that cannot be written is not a reason to stop.
     pub(in crate::claude) fn follow(&mut self, envelope: &Envelope) {
         if self.broken || envelope.seq <= self.last_seq {
             return;

@@ -15,7 +15,7 @@ pub(in crate::claude) enum WireError {
     #[error("a line is longer than {LINE_MAX} bytes: send pictures as files, or in several messages")]
     TooLong,
     /// A line is not JSON.
-    #[error("a line is no JSON: {0}")]
+    #[error("a line is not JSON: {0}")]
     Malformed(#[source] serde_json::Error),
     /// The machine refused.
     #[error("cannot read what the client says: {0}")]

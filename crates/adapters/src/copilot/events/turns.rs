@@ -27,7 +27,7 @@ impl TrackedCall {
     }
 }
 
-/// A call's arguments in the family's words; what is no object stays as it was written.
+/// A call's arguments in the family's words; what is not an object stays as it was written.
 pub(super) fn arguments(tool: &str, input: &str) -> Value {
     match serde_json::from_str(input) {
         Ok(Value::Object(input)) => Value::Object(tool_names::args_to_dialect(tool, HookDialect::Camel, input)),

@@ -52,7 +52,7 @@ pub(crate) async fn call(
     }
 }
 
-/// Decides on an ask; one that does not wait any more is no success.
+/// Decides on an ask; one that does not wait any more is not a success.
 async fn decide(session: &HostedSession, request: &str, decision: AskDecision) -> Result<Value, ErrorObject> {
     let decided = DecideParams { ask: AskId(request.to_owned()), decision };
     Ok(json!({ "success": questions::decide(session, decided).await }))
@@ -89,7 +89,7 @@ async fn permission_decision(
         "denied-by-content-exclusion-policy" | "denied-by-permission-request-hook" => {
             AskDecision::Deny { message: word("message") }
         }
-        other => return Err(ErrorObject::bad_params(format!("`{other}` is no decision on a permission"))),
+        other => return Err(ErrorObject::bad_params(format!("`{other}` is not a decision on a permission"))),
     })
 }
 

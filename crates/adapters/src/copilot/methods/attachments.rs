@@ -63,7 +63,7 @@ impl Attachments {
 
     fn add_blob(&mut self, given: &Value) -> Result<(), String> {
         let bytes = STANDARD.decode(given["data"].as_str().unwrap_or_default().trim());
-        let bytes = bytes.map_err(|_| "its `data` is no base64".to_owned())?;
+        let bytes = bytes.map_err(|_| "its `data` is not a base64".to_owned())?;
         if let Some(media) = Image::detect_media_type(&bytes) {
             if bytes.len() > Image::MAX_BYTES {
                 return Err(format!("it is larger than {} bytes", Image::MAX_BYTES));

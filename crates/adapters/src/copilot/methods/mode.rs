@@ -42,5 +42,5 @@ async fn set(session: &HostedSession, params: &Value) -> Result<Value, ErrorObje
 
 fn parse_mode(word: &str) -> Result<SessionMode, ErrorObject> {
     SessionMode::from_name(word)
-        .ok_or_else(|| ErrorObject::bad_params(format!("`{word}` is no mode; it is interactive, plan or autopilot")))
+        .ok_or_else(|| ErrorObject::bad_params(format!("`{word}` is not a mode; it is interactive, plan or autopilot")))
 }

@@ -1,4 +1,4 @@
-//! What is no frame, no message or no method.
+//! What is not a frame, no message or no method.
 
 use serde_json::json;
 use testkit::session::scenario;

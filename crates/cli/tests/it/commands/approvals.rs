@@ -165,7 +165,7 @@ fn wrong_ids_and_wrong_verbs_decide_nothing_and_say_what_to_do() {
     approvals(&stage, &["allow"]).expect(2);
     approvals(&stage, &["allow", id(&asks[0]), "--all"]).expect(2);
     approvals(&stage, &["answer", id(&asks[0]), "yes"]).expect(2).says(&["is a call, which is allowed or denied"]);
-    approvals(&stage, &["always", id(&asks[0]), "--rule", " "]).expect(2).says(&["is no rule"]);
+    approvals(&stage, &["always", id(&asks[0]), "--rule", " "]).expect(2).says(&["is not a rule"]);
     approvals(&stage, &["--session", "nope"]).expect(2).says(&["no session begins with `nope`"]);
     assert_eq!(waiting(&stage), asks, "nothing was decided");
 }

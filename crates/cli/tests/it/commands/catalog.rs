@@ -121,7 +121,7 @@ fn agents_of_the_command_line_are_checked_before_anything_runs() {
     let stage = stage();
     stage.script(HELLO);
     for (given, words) in [
-        ("{bad", "--agents:1:2: it is no JSON"),
+        ("{bad", "--agents:1:2: it is not JSON"),
         ("nowhere.json", "cannot read nowhere.json: it does not exist"),
         (r#"{"a": {"prompt": "x"}}"#, "agent `a`: it has no description"),
     ] {

@@ -46,7 +46,7 @@ fn git(stage: &BinaryFixture, args: &[&str]) {
     assert!(git.output().unwrap().status.success(), "git {args:?}");
 }
 
-/// Every file below with its size, mode and time; SQLite's shared memory is no file that anybody keeps.
+/// Every file below with its size, mode and time; SQLite's shared memory is not a file that anybody keeps.
 fn tree(folder: &Path) -> BTreeMap<String, (u64, u32, i64, i64)> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {

@@ -35,9 +35,9 @@ fn what_cannot_be_meant_is_refused_by_the_name_of_its_flag() {
         stage.bosun([&["-p", "hi"], args].concat()).run().expect(2).says(words);
     };
     refused(&["--allow-all", "--permission-mode", "plan"], &["--allow-all", "cannot be used with"]);
-    refused(&["--permission-mode", "careful"], &["--permission-mode", "`careful` is no mode; write default"]);
+    refused(&["--permission-mode", "careful"], &["--permission-mode", "`careful` is not a mode; write default"]);
     for flag in ["--allow", "--ask", "--deny"] {
-        refused(&[flag, " "], &[flag, "is no rule"]);
+        refused(&[flag, " "], &[flag, "is not a rule"]);
     }
     refused(&["--setting-sources", "managed"], &["--setting-sources", "user, project, local"]);
     refused(&["--settings", "{\"turns\": 3}"], &["--settings: line 1: unknown field `turns`"]);

@@ -132,7 +132,7 @@ fn rules_are_added_to_the_user_s_own_files() {
         fs::read_to_string(stage.home().join("config.toml")).unwrap(),
         "# mine\nmax-turns = 3 # few\n\n[permissions]\ndeny = [\"shell(rm *)\"]\n"
     );
-    stage.bosun(["config", "ask", ""]).run().expect(2).says(&["is no rule"]);
+    stage.bosun(["config", "ask", ""]).run().expect(2).says(&["is not a rule"]);
     assert!(!stage.path(".bosun").exists(), "nothing is written into the project");
 }
 
@@ -158,9 +158,9 @@ fn files_are_checked_without_being_used() {
     ended.says(&["bad.toml: line 2: unknown field `turns`", "none.toml does not exist"]);
     fs::create_dir(stage.path(".bosun")).unwrap();
     fs::write(stage.path(".bosun/config.toml"), "[permissions]\nmode = 'yolo'\n").unwrap();
-    stage.bosun(["config", "check"]).run().expect(2).says(&[".bosun/config.toml: line 2: `yolo` is no mode"]);
+    stage.bosun(["config", "check"]).run().expect(2).says(&[".bosun/config.toml: line 2: `yolo` is not a mode"]);
     let run = stage.script(HELLO).bosun(["-p", "hi"]).run().expect(2);
-    run.says(&["line 2: `yolo` is no mode", "--setting-sources user,local leaves the project's settings out"]);
+    run.says(&["line 2: `yolo` is not a mode", "--setting-sources user,local leaves the project's settings out"]);
     stage.bosun(["-p", "hi", "--setting-sources", "user,local"]).run().expect(0);
     stage.bosun(["sessions"]).run().expect(0);
 }

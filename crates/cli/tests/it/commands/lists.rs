@@ -60,7 +60,7 @@ fn a_person_works_through_a_list() {
     list(&["delete", "2"]).expect(0);
     list(&["show", "2"]).expect(2).says(&["Task not found: 2", "hint: `bosun lists` shows what there is"]);
     list(&["--archived"]).expect(0).says(&[]);
-    stage.bosun(["lists", "--list", "everything"]).run().expect(2).says(&["`everything` is no list"]);
+    stage.bosun(["lists", "--list", "everything"]).run().expect(2).says(&["`everything` is not a list"]);
     stage.bosun(["lists"]).run().expect(2).says(&["no session was begun in"]);
 }
 

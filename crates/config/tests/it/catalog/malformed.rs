@@ -110,7 +110,7 @@ const AGENTS: [Row; 32] = [
         "true or false",
     ),
     ("effort.md", "---\ndescription: x\neffort: heroic\n---\nDo.\n", Error, 3, "no effort", "low, medium or high"),
-    ("mode.md", "---\ndescription: x\npermissionMode: yolo\n---\nDo.\n", Error, 3, "`yolo` is no mode", "plan"),
+    ("mode.md", "---\ndescription: x\npermissionMode: yolo\n---\nDo.\n", Error, 3, "`yolo` is not a mode", "plan"),
     ("isolation.md", "---\ndescription: x\nisolation: bubble\n---\nDo.\n", Error, 3, "no isolation", "worktree"),
     ("budget.md", "---\ndescription: x\nbudget:\n  usd: lots\n---\nDo.\n", Error, 4, "no budget", "usd: 0.50"),
     (
@@ -155,7 +155,7 @@ const OTHERS: [(&str, &str, &str, &str); 14] = [
     ("project/.claude/skills/loose.md", "---\ndescription: x\n---\nDo.\n", "beside the folders", "a folder of its own"),
     ("project/.claude/skills/ü/SKILL.md", "---\ndescription: x\n---\nDo.\n", "cannot be named so", "letters, digits"),
     ("home/plugins/p/README.md", "", "no plugin.json", "add plugin.json"),
-    ("home/plugins/p/plugin.json", "{\"name\": \"p\",}", "it is no JSON", "correct the line"),
+    ("home/plugins/p/plugin.json", "{\"name\": \"p\",}", "it is not JSON", "correct the line"),
     ("home/plugins/p/plugin.json", "{}", "it has no name", "add `name`"),
     ("home/plugins/p/plugin.json", "[]", "a list stands where keys", "`key: value`"),
     ("home/plugins/p/plugin.json", r#"{"name": "p", "agents": "../x"}"#, "leaves the plugin's folder", "inside of"),

@@ -63,7 +63,7 @@ fn realistic_files_of_both_families_all_load() {
             "api-designer.md:6: `memory` is not in this version",
             "db-admin.md:0: the tool `mcp__postgres__query` is an MCP server's, and MCP comes with a later version",
             "db-admin.md:0: it needs MCP servers (postgres), which come with a later version",
-            "test-runner.md:3: this is no YAML, so each line is read as it is",
+            "test-runner.md:3: this is not YAML, so each line is read as it is",
             "sql-helper.md:9: the effort `xhigh` is taken as high",
             "plugin.json:0: `mcp-servers` is not in this version",
         ]

@@ -82,7 +82,7 @@ fn what_is_wrong_with_a_command_is_told_with_its_line() {
         .collect();
     let expected = [
         "link.md:0: error: it is a link, which is not followed here",
-        "bin.md:0: error: it is no UTF-8 text",
+        "bin.md:0: error: it is not UTF-8 text",
         "empty.md:0: error: it has no text",
         "größe.md:0: error: it cannot be named so: it has other characters than letters, digits and dashes",
         "open.md:1: error: its head never ends",

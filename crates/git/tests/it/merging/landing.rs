@@ -110,7 +110,7 @@ async fn whatever_the_user_did_meanwhile_the_branch_stays() {
     scene.git().done(&["commit", "-q", "--allow-empty", "-m", "meanwhile"], &[]).await.unwrap();
     let at = head(&scene.stage).await;
     assert_eq!(scene.refuses().await, LandError::Diverged { branch: "main".into(), at });
-    // What the result holds already is no obstacle.
+    // What the result holds already is not an obstacle.
     scene.git().done(&["reset", "-q", "--hard", scene.base_commit.head.as_str()], &[]).await.unwrap();
     let next = branch(&scene.stage, &scene.part.commit, "next", vec![write("c.txt", "c\n")]).await;
     scene.land().await.unwrap();

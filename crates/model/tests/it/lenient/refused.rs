@@ -1,6 +1,6 @@
 //! Outputs that stay text, byte for byte, and why.
 
-/// A model's output that is no call.
+/// A model's output that is not a call.
 pub(crate) struct Refused {
     pub(crate) why: &'static str,
     pub(crate) text: &'static str,
@@ -12,7 +12,7 @@ pub(crate) const REFUSED: &[Refused] = &[
         text: "{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}",
     },
     Refused {
-        why: "what is no name of a tool is not called",
+        why: "what is not a name of a tool is not called",
         text: "```json\n{\"name\": \"John Smith\", \"arguments\": {\"age\": 7}}\n```",
     },
     Refused {
@@ -23,7 +23,10 @@ pub(crate) const REFUSED: &[Refused] = &[
         why: "it is a file that is shown, with a name that happens to be a tool's",
         text: "Your package.json:\n```json\n{\"name\": \"view\", \"version\": \"1.0.0\", \"input\": {}}\n```\n",
     },
-    Refused { why: "a name alone is no call unless it is marked as one", text: "```json\n{\"name\": \"todos\"}\n```" },
+    Refused {
+        why: "a name alone is not a call unless it is marked as one",
+        text: "```json\n{\"name\": \"todos\"}\n```",
+    },
     Refused {
         why: "it repeats the description of a tool",
         text: "{\"name\": \"view\", \"parameters\": {\"type\": \"object\", \"properties\": {\"path\": {\"type\": \"string\"}}}}",

@@ -1,4 +1,4 @@
-//! What is no silence.
+//! What is not silence.
 
 use std::fs;
 use std::sync::Arc;

@@ -69,7 +69,7 @@ async fn an_agent_that_is_given_up_leaves_its_words_its_slot_and_its_waiters() {
     awake(TOO_LONG).await;
     driver.rest().await;
     let run = driver.leave().await;
-    // The root waited all the time, which is no silence.
+    // The root waited all the time, which is not silence.
     assert_eq!((run.count(stalled), run.count(given_up)), (1, 1), "{}", run.transcript());
     let mute = named(&run, "mute");
     assert!(matches!(mute.state, TaskState::Finished { .. }), "{mute:?}");
