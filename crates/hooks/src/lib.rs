@@ -1,7 +1,7 @@
 //! Hooks: programs and addresses that are told what happens, and may say no.
 //!
 //! [`read`] makes hooks of the files of both families, and a problem of everything in them that cannot be one. A
-//! [`Runner`] tells hooks of an [`Occasion`] in the words of their own family, and makes one [`Verdict`] of what they
+//! [`HookRunner`] tells hooks of an [`HookEventData`] in the words of their own family, and makes one [`Verdict`] of what they
 //! answer. A hook that breaks costs no more than its deadline: it is killed with everything it started, and what that
 //! means was written with it.
 

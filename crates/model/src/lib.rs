@@ -2,8 +2,8 @@
 //!
 //! A [`Model`] holds no conversation: everything it may know is in the [`Request`], so a process
 //! that adopts a session asks on where the last one stopped. Real models are asked at the
-//! [`Providers`]. Two more live here: [`Script`] answers from rules in a YAML file, [`Replay`] from
-//! a recording that a [`Recorder`] made.
+//! [`Providers`]. Two more live here: [`Script`] answers from rules in a YAML file, [`ReplayModel`] from
+//! a recording that a [`RecordingModel`] made.
 
 #![deny(missing_docs)]
 

@@ -1,7 +1,7 @@
 //! The messages of a conversation, shared by every request that is made of them.
 //!
 //! A turn adds two messages to a conversation of any length. Whatever a request needs to know of all messages is a
-//! [`Fold`], which is kept beside them and takes in only those that are new, so that a turn costs the same however
+//! [`MessageFold`], which is kept beside them and takes in only those that are new, so that a turn costs the same however
 //! many turns came before it.
 
 use std::any::{Any, TypeId};

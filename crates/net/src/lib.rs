@@ -2,7 +2,7 @@
 //! may fetch.
 //!
 //! A [`Client`] sends a request along a [`Route`] and hands back an [`Answer`] whose body arrives piece by piece, each
-//! within the client's [`Patience`]. [`sse`] reads a body that is a stream of events.
+//! within the client's [`HttpTimeouts`]. [`sse`] reads a body that is a stream of events.
 //! [`fetch`] gets pages of the web.
 
 #![deny(missing_docs)]

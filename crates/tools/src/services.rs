@@ -84,7 +84,7 @@ pub trait FileAccessGuard: Send + Sync + fmt::Debug {
     /// Refuses what the call was not permitted; the path is absolute and without links.
     fn check(&self, path: &Path, how: FileAccess) -> Result<(), ToolError>;
 
-    /// The same by the path alone, for whoever opens the file next and then asks [`Reach::check_opened`] about it.
+    /// The same by the path alone, for whoever opens the file next and then asks [`FileAccessGuard::check_opened`] about it.
     fn check_name(&self, path: &Path, how: FileAccess) -> Result<(), ToolError> {
         self.check(path, how)
     }

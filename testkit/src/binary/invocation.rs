@@ -20,7 +20,7 @@ pub struct BinaryInvocation {
 }
 
 impl BinaryInvocation {
-    /// The key that [`Invocation::against`] gives it.
+    /// The key that [`BinaryInvocation::against`] gives it.
     pub const KEY: &str = "sk-test-0123456789";
 
     pub(super) fn new(program: &Path, folder: &Path) -> BinaryInvocation {

@@ -1,6 +1,6 @@
 //! Reads hooks as they are written in the files of both families, flat or nested.
 //!
-//! Nothing is dropped without a word: what cannot be used is a [`Problem`](crate::Problem) with its place, and does not
+//! Nothing is dropped without a word: what cannot be used is a [`HookProblem`](crate::Problem) with its place, and does not
 //! keep the rest from being read.
 
 mod action;

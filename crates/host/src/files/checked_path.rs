@@ -30,7 +30,7 @@ pub struct CheckedPath {
 pub struct FileBytes {
     /// The content.
     pub bytes: Vec<u8>,
-    /// What [`Expect::Unchanged`] compares with.
+    /// What [`ExpectedContent::Unchanged`] compares with.
     pub stamp: FileStamp,
     /// Who may read, write and execute it, as [`Place::write_new`] takes it.
     pub mode: u32,

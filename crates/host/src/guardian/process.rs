@@ -44,7 +44,7 @@ impl Process {
 }
 
 /// The life of a started program, with every process that it starts itself. Dropping it kills them all, those of a
-/// program with [`Parting::Patient`] only if they do not end when they are asked to.
+/// program with [`ExitGrace::Patient`] only if they do not end when they are asked to.
 #[derive(Debug)]
 pub struct Job {
     id: JobId,

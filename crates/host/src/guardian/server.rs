@@ -39,7 +39,7 @@ const CAUGHT: [i32; 8] = [SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SI
 const LAST_PATIENCE: Duration = Duration::from_secs(60);
 /// How long programs may take to end by themselves when their owner is gone.
 const PARTING: Duration = Duration::from_millis(200);
-/// The same for programs with [`Parting::Patient`](super::Parting): less than anybody waits for a guardian.
+/// The same for programs with [`ExitGrace::Patient`](super::Parting): less than anybody waits for a guardian.
 const PATIENT_PARTING: Duration = Duration::from_secs(3);
 const LAST_RETRY: Duration = Duration::from_millis(5);
 
