@@ -28,7 +28,7 @@ pub(super) fn isolation(fields: &mut DefinitionFields<'_>, unserved: &mut Vec<St
             None
         }
         other => {
-            fields.error(at, format!("`{other}` is not isolation"), "write worktree or none");
+            fields.error(at, format!("`{other}` is not a kind of isolation"), "write worktree or none");
             None
         }
     }

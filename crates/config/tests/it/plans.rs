@@ -195,8 +195,8 @@ fn a_file_is_read_and_one_that_is_not_there_is_said() {
     let told = |path: &Path| FleetPlan::read(path).unwrap_err()[0].to_string();
     assert!(told(&path).ends_with("it does not exist; name a plan file"));
     fs::write(&path, [0xff, 0xfe]).unwrap();
-    assert!(told(&path).contains("no UTF-8 text"));
-    assert!(told(folder.path()).contains("no plain file"));
+    assert!(told(&path).contains("not UTF-8 text"));
+    assert!(told(folder.path()).contains("not a plain file"));
     fs::write(&path, WHOLE).unwrap();
     assert_eq!(FleetPlan::read(&path).unwrap().todos.len(), 2);
 }

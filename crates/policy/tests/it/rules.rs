@@ -42,8 +42,8 @@ fn what_is_no_rule_says_why_and_what_to_write() {
         ("fetch(https://docs.rs/serde)", "leave the rest of the address out"),
         ("fetch(docs.*)", "only at the front"),
         ("fetch(*.1.2.3.4)", "ranges"),
-        ("fetch(docs.rs:99999)", "no port"),
-        ("fetch(exa<mple)", "no host"),
+        ("fetch(docs.rs:99999)", "not a port"),
+        ("fetch(exa<mple)", "not a host"),
     ] {
         assert!(problem(text).contains(expected), "{text:?}: {}", problem(text));
         assert!(problem(text).contains("such as shell(git *) or edit(src/**)"), "{text:?}");

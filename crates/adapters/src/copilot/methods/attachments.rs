@@ -63,7 +63,7 @@ impl Attachments {
 
     fn add_blob(&mut self, given: &Value) -> Result<(), String> {
         let bytes = STANDARD.decode(given["data"].as_str().unwrap_or_default().trim());
-        let bytes = bytes.map_err(|_| "its `data` is not a base64".to_owned())?;
+        let bytes = bytes.map_err(|_| "its `data` is not base64".to_owned())?;
         if let Some(media) = Image::detect_media_type(&bytes) {
             if bytes.len() > Image::MAX_BYTES {
                 return Err(format!("it is larger than {} bytes", Image::MAX_BYTES));
@@ -128,7 +128,7 @@ mod tests {
     fn what_no_model_takes_is_refused_and_not_kept() {
         let refused = |given: Value| Attachments::gather(&given).unwrap_err().message;
         assert!(refused(blob(b"%PDF-1.7\xff\xfe", "application/pdf")).contains("attachment it: it is neither"));
-        assert!(refused(json!([{ "type": "blob", "data": "no base64!" }])).contains("no base64"));
+        assert!(refused(json!([{ "type": "blob", "data": "no base64!" }])).contains("not base64"));
         assert!(refused(json!([{ "path": "/x" }])).contains("no `type`"));
         assert!(refused(blob(&vec![b'x'; TEXT + 1], "text/plain")).contains("larger than"));
         let many: Vec<Value> = (0..=Image::MAX_PER_MESSAGE).map(|_| blob(b"GIF89a", "image/gif")[0].clone()).collect();

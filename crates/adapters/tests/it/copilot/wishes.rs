@@ -41,7 +41,7 @@ async fn a_session_goes_by_any_name_that_its_client_gives_it() {
     assert_eq!(kept["events"][0]["data"]["sessionId"], id.as_str());
     assert_eq!(client.call("session.delete", json!({ "sessionId": id })).await.unwrap()["success"], true);
     let refused = client.call("session.create", json!({ "sessionId": "a\nb" })).await.unwrap_err();
-    assert!(refused["message"].as_str().unwrap().contains("no session's name"), "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("not a session's name"), "{refused}");
     client.leave().await;
 }
 

@@ -109,10 +109,17 @@ const AGENTS: [Row; 32] = [
         "`background` is a text",
         "true or false",
     ),
-    ("effort.md", "---\ndescription: x\neffort: heroic\n---\nDo.\n", Error, 3, "no effort", "low, medium or high"),
+    ("effort.md", "---\ndescription: x\neffort: heroic\n---\nDo.\n", Error, 3, "not an effort", "low, medium or high"),
     ("mode.md", "---\ndescription: x\npermissionMode: yolo\n---\nDo.\n", Error, 3, "`yolo` is not a mode", "plan"),
-    ("isolation.md", "---\ndescription: x\nisolation: bubble\n---\nDo.\n", Error, 3, "no isolation", "worktree"),
-    ("budget.md", "---\ndescription: x\nbudget:\n  usd: lots\n---\nDo.\n", Error, 4, "no budget", "usd: 0.50"),
+    (
+        "isolation.md",
+        "---\ndescription: x\nisolation: bubble\n---\nDo.\n",
+        Error,
+        3,
+        "not a kind of isolation",
+        "worktree",
+    ),
+    ("budget.md", "---\ndescription: x\nbudget:\n  usd: lots\n---\nDo.\n", Error, 4, "not a budget", "usd: 0.50"),
     (
         "budget-bare.md",
         "---\ndescription: x\nbudget: 5\n---\nDo.\n",
@@ -188,7 +195,7 @@ fn bytes_that_are_no_text_and_files_that_are_too_large_are_told() {
         problems.iter().find(|problem| problem.file == path).map(|problem| problem.message.clone()).unwrap()
     };
     assert!(told("large.md").contains("larger than 262144 bytes"), "{problems:?}");
-    assert!(told("binary.md").contains("no UTF-8 text") && told("nul.md").contains("no UTF-8 text"), "{problems:?}");
+    assert!(told("binary.md").contains("not UTF-8 text") && told("nul.md").contains("not UTF-8 text"), "{problems:?}");
     assert!(told("circle.md").contains("leads nowhere"), "{problems:?}");
     assert_eq!(problems.len(), 4);
 }
@@ -209,8 +216,8 @@ fn aliases_cannot_make_a_small_file_large() {
 #[test]
 fn definitions_on_the_command_line_that_are_none_are_errors() {
     let cases = [
-        ("{bad", "no JSON"),
-        ("", "no JSON"),
+        ("{bad", "not JSON"),
+        ("", "not JSON"),
         ("3", "a number stands where definitions belong"),
         (r#"{"a": {"prompt": "x"}}"#, "agent `a`: it has no description"),
         (r#"{"a": {"description": "x"}}"#, "agent `a`: it has no prompt"),

@@ -79,7 +79,7 @@ async fn a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept() 
 async fn a_remote_catalogue_that_answers_nonsense_is_down() {
     let machine = Machine::new();
     let cases = [
-        (http("200 OK", "<html>"), "no JSON"),
+        (http("200 OK", "<html>"), "not JSON"),
         (http("401 Unauthorized", "{}"), "401; check the token"),
         (http("500 Oops", "{}"), "500"),
         (http("200 OK", &format!("[\"{}\"]", "x".repeat(1 << 20))), "larger than 1048576 bytes"),
