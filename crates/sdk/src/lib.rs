@@ -24,7 +24,8 @@
 //! let counted = session.wait(counter).await?;
 //! assert_eq!(counted.result.as_deref(), Some("there are twelve"));
 //! let answer = session.prompt("go on").await?;
-//! assert_eq!(answer.text, "thank you: go on");
+//! // What the agent said may have reached the root with it.
+//! assert!(answer.text.ends_with("go on"));
 //! while let Some(BusMessage::Event(event)) = events.next().await? {
 //!     println!("{}: {:?}", event.seq, event.entry.event);
 //!     # if event.seq == answer.seq { break; }
