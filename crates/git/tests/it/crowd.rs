@@ -50,7 +50,7 @@ async fn fifty_workers_that_branch_stash_commit_and_reconfigure_leave_the_user_a
     stage.git.done(&["fsck", "--connectivity-only", "--no-dangling"], &[]).await.unwrap();
     let refs = stage.git.text(&["for-each-ref", "--format=%(refname)", "refs/bosun/"]).await.unwrap();
     assert_eq!(refs.lines().filter(|name| name.contains("/work/")).count(), 50);
-    let patches = stage.git.text(&["log", "-p", "-m", "--glob=refs/bosun", "--format="]).await.unwrap();
+    let patches = stage.git.text(&["log", "-p", "-m", "--glob=refs/bosun", "--format="]).await.unwrap() + "\n";
     for number in 0..50 {
         for name in ["stashed.txt", "branch.txt", "result.txt"] {
             assert!(patches.contains(&format!("+{name} of {number}\n")), "{name} of {number} is lost");

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use host::Home;
 use protocol::api::{AskState, AsksParams, SessionCommand, TasksParams};
 use protocol::{CallId, Event, Fence, Timestamp, ToolResult, ToolResultStatus};
-use store::{SqlConnection, SqlLimits, post_command};
+use store::{SessionReader, SqlConnection, SqlLimits, StoreError, post_command};
 
 use self::log::{Stage, written};
 use self::views::{
@@ -81,6 +81,19 @@ fn a_golden_file_is_read_and_copied_without_being_owned() {
         let spent = reader(&fixture.home, session(2)).spendings(Timestamp(0)).unwrap();
         assert_eq!(spent, [spending(), price_spending()]);
     }
+}
+
+#[test]
+fn a_file_that_an_older_version_writes_stays_as_it_is() {
+    let fixture = unpacked(NEWEST);
+    let (me, conn) = (me(), raw(&fixture.home.session_db(session(1))));
+    let held =
+        format!("UPDATE bosun_lease SET held = 1, boot = '{}', pid = {}, started = {}", me.boot, me.pid, me.started);
+    conn.execute(&held, []).unwrap();
+    conn.pragma_update(None, "user_version", 0).unwrap();
+    let refused = SessionReader::open(&fixture.home, session(1)).map(|_| ());
+    assert!(matches!(refused, Err(StoreError::Older { .. })), "{refused:?}");
+    assert_eq!(strings(&conn, "SELECT 'version ' || user_version FROM pragma_user_version"), ["version 0"]);
 }
 
 #[test]
